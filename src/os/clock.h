@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// clock -- the two clocks. No system call on Linux (vDSO). Any thread.
+#pragma once
+
+#include <stdint.h>
+
+// clock_mono_us is the monotonic clock in microseconds: for durations and deadlines. The same for
+// all processes of one machine.
+uint64_t clock_mono_us(void);
+
+// clock_wall_us is the time of day in microseconds since 1970 UTC: for people and for HTTP dates.
+int64_t clock_wall_us(void);

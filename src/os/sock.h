@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// sock -- socket addresses and stream sockets. Failures are negative errno.
+#pragma once
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/compiler.h"
+#include "base/str.h"
+
+struct sock_addr {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+        struct sockaddr_un path;
+    } u;
+    socklen_t len;
+};
+
+#define SOCK_TEXT_MAX 128 // bytes that sock_addr_text may need, with NUL (Unix paths: 108 + "unix:")
+
+// sock_addr_parse reads "PORT", "*:PORT", "1.2.3.4:PORT", "[::1]:PORT", "localhost:PORT" or
+// "unix:/PATH" (no name lookup: localhost is 127.0.0.1). A bare PORT and "*" mean all IPv4 and IPv6
+// addresses ([::] with IPV6_V6ONLY off). False when malformed.
+MUST_USE bool sock_addr_parse(struct str text, struct sock_addr *out);
+
+// sock_addr_text writes the form that sock_addr_parse reads; returns the length.
+size_t sock_addr_text(const struct sock_addr *addr, char room[static SOCK_TEXT_MAX]);
+
+// sock_addr_ip writes only the address ("127.0.0.1", "::1", IPv4-mapped shown as IPv4; "unix:" for
+// Unix sockets) and sets *out_port (0 for Unix). Returns the length.
+size_t sock_addr_ip(const struct sock_addr *addr, char room[static SOCK_TEXT_MAX], unsigned *out_port);
+
+// sock_listen binds and listens: non-blocking, SO_REUSEADDR, backlog as the system allows. A stale
+// Unix socket file that nobody listens on is replaced; mode 0666 for Unix unless `mode` is given.
+// Descriptor or -errno.
+MUST_USE int sock_listen(const struct sock_addr *addr, mode_t mode);
+
+// sock_accept takes one connection, non-blocking and close-on-exec, with TCP_NODELAY where it
+// applies. Descriptor, or -EAGAIN, or -errno.
+MUST_USE int sock_accept(int listener, struct sock_addr *out_peer);
+
+// sock_name fills the local address. 0 or -errno.
+MUST_USE int sock_name(int fd, struct sock_addr *out);
+
+// sock_connect opens a blocking stream connection. Descriptor or -errno.
+MUST_USE int sock_connect(const struct sock_addr *addr);
+
+// sock_sendfile sends up to `count` bytes of `file` from *offset, which it advances. Count (0: the
+// file has ended early) or -errno.
+MUST_USE ssize_t sock_sendfile(int fd, int file, off_t *offset, size_t count);
+
+// sock_shutdown_write sends FIN. Errors do not matter.
+void sock_shutdown_write(int fd);
