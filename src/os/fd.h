@@ -10,7 +10,7 @@
 #include "base/compiler.h"
 #include "base/str.h"
 
-#define FD_NONE (-1)
+#define FD_NONE     (-1)
 #define FD_PASS_MAX 16 // descriptors in one message of fd_send
 
 // fd_close closes *fd if it is open and sets it to FD_NONE.
@@ -22,8 +22,8 @@ int fd_set_nonblock(int fd, bool on);
 // fd_set_cloexec switches FD_CLOEXEC. 0 or -errno.
 int fd_set_cloexec(int fd, bool on);
 
-// fd_pair makes two connected Unix sockets of `type` (SOCK_STREAM or SOCK_SEQPACKET, | SOCK_NONBLOCK),
-// close-on-exec. 0 or -errno.
+// fd_pair makes two connected Unix sockets of `type` (SOCK_STREAM or SOCK_SEQPACKET, |
+// SOCK_NONBLOCK), close-on-exec. 0 or -errno.
 MUST_USE int fd_pair(int type, int out_fds[2]);
 
 // fd_pipe makes a pipe, close-on-exec, out_fds[0] to read. 0 or -errno.
@@ -41,22 +41,24 @@ MUST_USE ssize_t fd_writev(int fd, const struct iovec *iov, size_t count);
 // fd_write_all writes all of `bytes` to a blocking descriptor. 0 or -errno.
 MUST_USE int fd_write_all(int fd, struct str bytes);
 
-// fd_send sends one packet with up to FD_PASS_MAX descriptors (borrowed) on a SOCK_SEQPACKET socket.
-// 0 or -errno (-EAGAIN when the queue is full on a non-blocking socket).
+// fd_send sends one packet with up to FD_PASS_MAX descriptors (borrowed) on a SOCK_SEQPACKET
+// socket. 0 or -errno (-EAGAIN when the queue is full on a non-blocking socket).
 MUST_USE int fd_send(int fd, struct str bytes, const int *fds, size_t fd_count);
 
 // What fd_receive found besides the bytes.
 struct fd_received {
-    size_t len;            // bytes of the packet; 0 with result 1: end of file
-    int fds[FD_PASS_MAX];  // owned by the caller, close-on-exec
+    size_t len;           // bytes of the packet; 0 with result 1: end of file
+    int fds[FD_PASS_MAX]; // owned by the caller, close-on-exec
     size_t fd_count;
-    pid_t pid;             // sender's pid and uid when SO_PASSCRED is on, else 0 and (uid_t)-1
+    pid_t pid; // sender's pid and uid when SO_PASSCRED is on, else 0 and (uid_t)-1
     uid_t uid;
 };
 
 // fd_receive takes one packet. 1: *out is filled (len 0: peer has closed). 0: nothing there now.
-// Negative: -errno; -EMSGSIZE when the packet was longer than `size` (its descriptors are closed).
+// Negative: -errno; -EMSGSIZE when the packet was longer than `size`, -EMFILE when not all of its
+// descriptors could be taken (those that came are closed in both cases).
 MUST_USE int fd_receive(int fd, void *room, size_t size, struct fd_received *out);
 
-// fd_pass_credentials asks for the sender's credentials with each packet (SO_PASSCRED). 0 or -errno.
+// fd_pass_credentials asks for the sender's credentials with each packet (SO_PASSCRED). 0 or
+// -errno.
 int fd_pass_credentials(int fd);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// file -- whole files, memory files and directories. May block: not for a loop's thread unless said.
+// file -- whole files, memory files and directories. May block: not for a loop's thread unless
+// said.
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 #include "base/str.h"
 
 // file_read_all appends the file at `path` to `out`. 0, -errno, or -EFBIG when the ceiling of `out`
-// forbids.
+// forbids; after a failure `out` may hold a part.
 MUST_USE int file_read_all(const char *path, struct buf *out);
 
 // file_read_fd appends what descriptor `fd` holds from offset 0 (a regular or memory file).
@@ -35,5 +36,6 @@ void file_unmap(void *ptr, size_t size);
 // Descriptor or -errno.
 MUST_USE int file_unnamed(const char *dir);
 
-// file_make_dirs makes the directory and its missing parents with `mode`. 0 or -errno.
+// file_make_dirs makes the directory and its missing parents with `mode` (less the umask). 0 or
+// -errno.
 MUST_USE int file_make_dirs(const char *path, mode_t mode);

@@ -7,9 +7,10 @@
 #include "base/compiler.h"
 
 enum {
-    POLL_READ = 1,   // bytes, a connection or end of file can be read
-    POLL_WRITE = 2,  // there is room to write
-    POLL_HANGUP = 4, // peer has closed (at least) its writing side, or an error stands on the descriptor
+    POLL_READ = 1,  // bytes, a connection or end of file can be read
+    POLL_WRITE = 2, // there is room to write
+    POLL_HANGUP =
+        4, // peer has closed (at least) its writing side, or an error stands on the descriptor
     POLL_SHARED = 8, // for poll_add: a listener that several threads watch (EPOLLEXCLUSIVE, level)
 };
 

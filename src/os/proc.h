@@ -20,23 +20,24 @@ struct proc_user {
 // What a program is started with. Everything not named here is closed or reset: descriptors other
 // than 0, 1, 2 and `fds`, signal mask and handlers, controlling terminal stays.
 struct proc_start {
-    const char *path;              // program file
-    const char *const *argv;       // NULL-terminated
-    const char *const *envp;       // NULL-terminated, the whole environment
-    const char *dir;               // working directory; NULL: keep
-    const struct proc_user *user;  // NULL: keep
+    const char *path;                   // program file
+    const char *const *argv;            // NULL-terminated
+    const char *const *envp;            // NULL-terminated, the whole environment
+    const char *dir;                    // working directory; NULL: keep
+    const struct proc_user *user;       // NULL: keep
     int stdin_fd, stdout_fd, stderr_fd; // FD_NONE: /dev/null for 0, keep for 1 and 2
-    const int *fds;                // become descriptors 3, 4, ... in the program
+    const int *fds;                     // become descriptors 3, 4, ... in the program
     size_t fd_count;
-    int death_signal;              // sent when the caller's process dies (PR_SET_PDEATHSIG); 0: none
-    uint64_t files_max;            // RLIMIT_NOFILE soft limit; 0: keep
+    int death_signal;   // sent when the caller's process dies (PR_SET_PDEATHSIG); 0: none
+    uint64_t files_max; // RLIMIT_NOFILE soft limit; 0: keep
 };
 
 // proc_start forks and execs. Pid, or -errno of whatever failed up to and including the exec
 // (reported through a pipe, so a missing program is seen here).
 MUST_USE pid_t proc_start(const struct proc_start *start);
 
-// proc_become sets groups, gid and uid for good and checks that they cannot be regained. 0 or -errno.
+// proc_become sets groups, gid and uid for good and checks that they cannot be regained. 0 or
+// -errno.
 MUST_USE int proc_become(const struct proc_user *user);
 
 // proc_user_find looks a name up (NSS: may block). `group` NULL: the user's own groups, else that
@@ -58,11 +59,12 @@ pid_t proc_reap(int *out_status);
 // proc_be_subreaper makes orphans below us our children. 0 or -errno.
 int proc_be_subreaper(void);
 
-// proc_kill_tree_of_orphans sends `signal` to each child of this process for which `is_known`
+// proc_kill_strangers sends `signal` to each child of this process for which `is_known`
 // (may be NULL) answers false, and to their descendants. Returns how many were signalled.
 size_t proc_kill_strangers(int signal, bool (*is_known)(void *arg, pid_t pid), void *arg);
 
-// proc_die_with_parent asks for `signal` when the parent dies; false when `parent` has gone already.
+// proc_die_with_parent asks for `signal` when the parent dies; false when `parent` has gone
+// already.
 bool proc_die_with_parent(int signal, pid_t parent);
 
 // proc_set_title shows `title` in ps and top (argv area and comm). Call proc_title_init first.

@@ -18,10 +18,12 @@ struct sock_addr {
         struct sockaddr_in6 v6;
         struct sockaddr_un path;
     } u;
+
     socklen_t len;
 };
 
-#define SOCK_TEXT_MAX 128 // bytes that sock_addr_text may need, with NUL (Unix paths: 108 + "unix:")
+#define SOCK_TEXT_MAX \
+ 128 // bytes that sock_addr_text may need, with NUL (Unix paths: 108 + "unix:")
 
 // sock_addr_parse reads "PORT", "*:PORT", "1.2.3.4:PORT", "[::1]:PORT", "localhost:PORT" or
 // "unix:/PATH" (no name lookup: localhost is 127.0.0.1). A bare PORT and "*" mean all IPv4 and IPv6
@@ -33,15 +35,21 @@ size_t sock_addr_text(const struct sock_addr *addr, char room[static SOCK_TEXT_M
 
 // sock_addr_ip writes only the address ("127.0.0.1", "::1", IPv4-mapped shown as IPv4; "unix:" for
 // Unix sockets) and sets *out_port (0 for Unix). Returns the length.
-size_t sock_addr_ip(const struct sock_addr *addr, char room[static SOCK_TEXT_MAX], unsigned *out_port);
+size_t sock_addr_ip(const struct sock_addr *addr, char room[static SOCK_TEXT_MAX],
+                    unsigned *out_port);
 
 // sock_listen binds and listens: non-blocking, SO_REUSEADDR, backlog as the system allows. A stale
 // Unix socket file that nobody listens on is replaced; mode 0666 for Unix unless `mode` is given.
 // Descriptor or -errno.
 MUST_USE int sock_listen(const struct sock_addr *addr, mode_t mode);
 
+// sock_adopt makes a listener that was inherited (socket activation) like one of sock_listen: non-
+// blocking, close-on-exec, TCP_NODELAY for its connections. 0, -EINVAL: does not listen, or -errno.
+MUST_USE int sock_adopt(int listener);
+
 // sock_accept takes one connection, non-blocking and close-on-exec, with TCP_NODELAY where it
-// applies. Descriptor, or -EAGAIN, or -errno.
+// applies (inherited from a listener of sock_listen or sock_adopt). Descriptor, or -EAGAIN, or
+// -errno.
 MUST_USE int sock_accept(int listener, struct sock_addr *out_peer);
 
 // sock_name fills the local address. 0 or -errno.

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// fd -- see fd.h.
+#include "os/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+
+#define IOV_MAX_USED 16
+
+// Room for the ancillary data of one packet, aligned as the kernel wants it.
+union control {
+    struct cmsghdr align;
+    char room[CMSG_SPACE(sizeof(int) * FD_PASS_MAX) + CMSG_SPACE(sizeof(struct ucred))];
+};
+
+static int set_flag(int fd, int get, int set, int flag, bool on)
+{
+    int flags = fcntl(fd, get);
+    if (flags < 0)
+        return -errno;
+    int wanted = on ? flags | flag : flags & ~flag;
+    if (wanted != flags && fcntl(fd, set, wanted) < 0)
+        return -errno;
+    return 0;
+}
+
+static void close_all(struct fd_received *r)
+{
+    while (r->fd_count > 0)
+        fd_close(&r->fds[--r->fd_count]);
+}
+
+static void take_control(struct msghdr *msg, struct fd_received *r)
+{
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+        if (c->cmsg_level != SOL_SOCKET)
+            continue;
+        if (c->cmsg_type == SCM_RIGHTS) {
+            size_t bytes = c->cmsg_len - CMSG_LEN(0);
+            ASSERT(bytes <= sizeof r->fds);
+            memcpy(r->fds, CMSG_DATA(c), bytes);
+            r->fd_count = bytes / sizeof(int);
+        } else if (c->cmsg_type == SCM_CREDENTIALS) {
+            struct ucred cred;
+            memcpy(&cred, CMSG_DATA(c), sizeof cred);
+            r->pid = cred.pid;
+            r->uid = cred.uid;
+        }
+    }
+}
+
+void fd_close(int *fd)
+{
+    // Linux frees the descriptor even when close reports EINTR: never again.
+    if (*fd >= 0)
+        close(*fd);
+    *fd = FD_NONE;
+}
+
+int fd_set_nonblock(int fd, bool on)
+{
+    return set_flag(fd, F_GETFL, F_SETFL, O_NONBLOCK, on);
+}
+
+int fd_set_cloexec(int fd, bool on)
+{
+    return set_flag(fd, F_GETFD, F_SETFD, FD_CLOEXEC, on);
+}
+
+int fd_pair(int type, int out_fds[2])
+{
+    return socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, out_fds) < 0 ? -errno : 0;
+}
+
+int fd_pipe(int out_fds[2])
+{
+    return pipe2(out_fds, O_CLOEXEC) < 0 ? -errno : 0;
+}
+
+ssize_t fd_read(int fd, void *room, size_t size)
+{
+    ssize_t got;
+    do
+        got = read(fd, room, size);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? -errno : got;
+}
+
+ssize_t fd_write(int fd, struct str bytes)
+{
+    ssize_t sent;
+    do {
+        sent = send(fd, bytes.ptr, bytes.len, MSG_NOSIGNAL);
+        if (sent < 0 && errno == ENOTSOCK)
+            sent = write(fd, bytes.ptr, bytes.len);
+    } while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -errno : sent;
+}
+
+ssize_t fd_writev(int fd, const struct iovec *iov, size_t count)
+{
+    // The kernel only reads the pieces; struct msghdr has no const for them.
+    struct iovec pieces[IOV_MAX_USED];
+    if (count > IOV_MAX_USED)
+        count = IOV_MAX_USED;
+    memcpy(pieces, iov, count * sizeof *iov);
+    struct msghdr msg = {.msg_iov = pieces, .msg_iovlen = count};
+    ssize_t sent;
+    do {
+        sent = sendmsg(fd, &msg, MSG_NOSIGNAL);
+        if (sent < 0 && errno == ENOTSOCK)
+            sent = writev(fd, pieces, (int)count);
+    } while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -errno : sent;
+}
+
+int fd_write_all(int fd, struct str bytes)
+{
+    while (bytes.len > 0) {
+        ssize_t sent = fd_write(fd, bytes);
+        if (sent < 0)
+            return (int)sent;
+        bytes = str_skip(bytes, (size_t)sent);
+    }
+    return 0;
+}
+
+int fd_send(int fd, struct str bytes, const int *fds, size_t fd_count)
+{
+    ASSERT(fd_count <= FD_PASS_MAX);
+    char *data = NULL;
+    memcpy(&data, &bytes.ptr, sizeof data); // iov_base lacks the const
+    struct iovec iov = {.iov_base = data, .iov_len = bytes.len};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    union control control;
+    if (fd_count > 0) {
+        memset(&control, 0, sizeof control);
+        msg.msg_control = control.room;
+        msg.msg_controllen = CMSG_SPACE(sizeof(int) * fd_count);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof(int) * fd_count);
+        memcpy(CMSG_DATA(c), fds, sizeof(int) * fd_count);
+    }
+    ssize_t sent;
+    do
+        sent = sendmsg(fd, &msg, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -errno : 0;
+}
+
+int fd_receive(int fd, void *room, size_t size, struct fd_received *out)
+{
+    struct iovec iov = {.iov_base = room, .iov_len = size};
+    union control control;
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = control.room,
+                         .msg_controllen = sizeof control.room};
+    ssize_t got;
+    do
+        got = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return errno == EAGAIN ? 0 : -errno;
+
+    struct fd_received found = {.len = (size_t)got, .uid = (uid_t)-1};
+    take_control(&msg, &found);
+    if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+        close_all(&found);
+        return msg.msg_flags & MSG_TRUNC ? -EMSGSIZE : -EMFILE;
+    }
+    *out = found;
+    return 1;
+}
+
+int fd_pass_credentials(int fd)
+{
+    int on = 1;
+    return setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ? -errno : 0;
+}

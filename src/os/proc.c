@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// proc -- see proc.h. Starting a program is in proc_start.c.
+#include "os/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "os/fd.h"
+#include "os/sig.h"
+
+#define NSS_BYTES 16384 // room for one entry of the user or group database
+
+// The memory that ps shows: argv and, behind it, what the environment was.
+static struct {
+    char *ptr;
+    size_t size;
+} title_area;
+
+// One row of the process table.
+struct kin {
+    pid_t pid, parent;
+    bool is_stranger;
+};
+
+// Reads the parent of `pid`, 0 when it has ended.
+static pid_t parent_of(pid_t pid)
+{
+    char path[32];
+    char text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t got = fd_read(fd, text, sizeof text);
+    fd_close(&fd);
+    struct str rest = str_n(text, got > 0 ? (size_t)got : 0);
+    // "pid (name) state ppid ...": the name may hold spaces and parentheses, so count from its end.
+    rest = str_skip(rest, str_rfind(rest, ')') + 2);
+    str_cut(&rest, ' ');
+    uint64_t parent;
+    return str_to_u64(str_cut(&rest, ' '), &parent) ? (pid_t)parent : 0;
+}
+
+// Lists all processes; the caller frees *out_table.
+static size_t list_processes(struct kin **out_table)
+{
+    struct kin *table = NULL;
+    size_t count = 0;
+    size_t size = 0;
+    DIR *dir = opendir("/proc");
+    for (struct dirent *entry = NULL; dir && (entry = readdir(dir)) != NULL;) {
+        uint64_t pid;
+        if (!str_to_u64(str_c(entry->d_name), &pid))
+            continue;
+        if (count == size) {
+            size = size ? size * 2 : 256;
+            table = mem_grow(table, size * sizeof *table);
+        }
+        table[count++] = (struct kin){.pid = (pid_t)pid, .parent = parent_of((pid_t)pid)};
+    }
+    if (dir)
+        closedir(dir);
+    *out_table = table;
+    return count;
+}
+
+// Marks the children of the marked until there are no more. Parents usually come before their
+// children in /proc, so this is one pass and one to see that nothing is left.
+static void mark_descendants(struct kin *table, size_t count)
+{
+    bool again = true;
+    while (again) {
+        again = false;
+        for (size_t i = 0; i < count; i++) {
+            for (size_t p = 0; p < count && !table[i].is_stranger; p++) {
+                if (table[p].is_stranger && table[p].pid == table[i].parent)
+                    again = table[i].is_stranger = true;
+            }
+        }
+    }
+}
+
+// Signals a process unless its number has passed to another one since the table was read.
+static bool kill_same(const struct kin *kin, int signal)
+{
+    int fd = proc_pidfd(kin->pid);
+    bool killed = fd >= 0 && parent_of(kin->pid) == kin->parent && proc_kill(fd, signal) == 0;
+    fd_close(&fd);
+    return killed;
+}
+
+int proc_become(const struct proc_user *user)
+{
+    if (setgroups(user->group_count, user->groups) < 0
+        || setresgid(user->gid, user->gid, user->gid) < 0
+        || setresuid(user->uid, user->uid, user->uid) < 0)
+        return -errno;
+    // Belt and braces: a kernel or a sandbox that lets us back in is no place to run strangers'
+    // code.
+    if (user->uid != 0 && (setuid(0) == 0 || seteuid(0) == 0))
+        return -EPERM;
+    if (user->uid != 0 && user->gid != 0 && setgid(0) == 0)
+        return -EPERM;
+    return 0;
+}
+
+bool proc_user_find(const char *name, const char *group, struct proc_user *out)
+{
+    char room[NSS_BYTES];
+    struct passwd pw;
+    struct passwd *pw_found = NULL;
+    if (getpwnam_r(name, &pw, room, sizeof room, &pw_found) != 0 || !pw_found)
+        return false;
+    struct proc_user user = {.uid = pw.pw_uid, .gid = pw.pw_gid};
+    if (group) {
+        struct group gr;
+        struct group *gr_found = NULL;
+        if (getgrnam_r(group, &gr, room, sizeof room, &gr_found) != 0 || !gr_found)
+            return false;
+        user.gid = gr.gr_gid;
+        user.groups[0] = gr.gr_gid;
+        user.group_count = 1;
+    } else {
+        int count = (int)ARRAY_LEN(user.groups);
+        // Someone in more groups than fit keeps the first ones: fewer rights, never more.
+        if (getgrouplist(name, user.gid, user.groups, &count) < 0)
+            count = (int)ARRAY_LEN(user.groups);
+        user.group_count = (size_t)count;
+    }
+    *out = user;
+    return true;
+}
+
+const char *proc_user_name(uid_t uid, char room[static 64])
+{
+    char entry[NSS_BYTES];
+    struct passwd pw;
+    struct passwd *found = NULL;
+    if (getpwuid_r(uid, &pw, entry, sizeof entry, &found) == 0 && found)
+        snprintf(room, 64, "%.63s", pw.pw_name);
+    else
+        snprintf(room, 64, "%u", uid);
+    return room;
+}
+
+int proc_pidfd(pid_t pid)
+{
+    long fd = syscall(SYS_pidfd_open, pid, 0);
+    return fd < 0 ? -errno : (int)fd;
+}
+
+int proc_kill(int pidfd, int signal)
+{
+    return syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) < 0 ? -errno : 0;
+}
+
+pid_t proc_reap(int *out_status)
+{
+    int status;
+    pid_t pid = waitpid(-1, &status, WNOHANG);
+    if (pid <= 0)
+        return 0;
+    *out_status = status;
+    return pid;
+}
+
+size_t proc_kill_strangers(int signal, bool (*is_known)(void *arg, pid_t pid), void *arg)
+{
+    struct kin *table;
+    size_t count = list_processes(&table);
+    pid_t self = getpid();
+    for (size_t i = 0; i < count; i++)
+        table[i].is_stranger =
+            table[i].parent == self && !(is_known && is_known(arg, table[i].pid));
+    mark_descendants(table, count);
+    size_t signalled = 0;
+    for (size_t i = 0; i < count; i++)
+        if (table[i].is_stranger && kill_same(&table[i], signal))
+            signalled++;
+    mem_free(table);
+    return signalled;
+}
+
+int proc_be_subreaper(void)
+{
+    return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+bool proc_die_with_parent(int signal, pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0);
+    // It may have died before the kernel was asked to watch.
+    return getppid() == parent;
+}
+
+void proc_title_init(int argc, char **argv)
+{
+    extern char **environ;
+    char *end = argc > 0 ? argv[0] : NULL;
+    for (int i = 0; i < argc && argv[i] == end; i++)
+        end = argv[i] + strlen(argv[i]) + 1;
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    // The environment moves to the heap, so that the title may use its place. Never freed: others
+    // may hold pointers from getenv.
+    char **moved = mem_array(count + 1, sizeof *moved);
+    for (size_t i = 0; i < count; i++) {
+        size_t size = strlen(environ[i]) + 1;
+        if (environ[i] == end)
+            end += size;
+        moved[i] = mem_alloc(size);
+        memcpy(moved[i], environ[i], size);
+    }
+    environ = moved;
+    title_area.ptr = argc > 0 ? argv[0] : NULL;
+    title_area.size = argc > 0 ? (size_t)(end - argv[0]) : 0;
+}
+
+void proc_set_title(const char *title)
+{
+    prctl(PR_SET_NAME, title, 0, 0, 0); // the kernel cuts it at 15 bytes
+    if (title_area.size == 0)
+        return;
+    memset(title_area.ptr, 0, title_area.size);
+    snprintf(title_area.ptr, title_area.size, "%s", title);
+}
+
+unsigned proc_cpu_count(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) < 0)
+        return 1; // more processors than the set holds
+    int count = CPU_COUNT(&set);
+    return count > 0 ? (unsigned)count : 1;
+}
+
+uint64_t proc_anon_kib(pid_t pid)
+{
+    char path[32];
+    char text[128];
+    snprintf(path, sizeof path, "/proc/%d/statm", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t got = fd_read(fd, text, sizeof text);
+    fd_close(&fd);
+    struct str rest = str_n(text, got > 0 ? (size_t)got : 0);
+    uint64_t resident;
+    uint64_t shared;
+    str_cut(&rest, ' ');
+    if (!str_to_u64(str_cut(&rest, ' '), &resident) || !str_to_u64(str_cut(&rest, ' '), &shared)
+        || shared > resident)
+        return 0;
+    return (resident - shared) * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
+}
+
+uint64_t proc_raise_files_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 0;
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? before : limit.rlim_cur;
+}
+
+const char *proc_exit_text(int status, char room[static 64])
+{
+    if (WIFEXITED(status))
+        snprintf(room, 64, "exited with %d", WEXITSTATUS(status));
+    else if (WIFSIGNALED(status))
+        snprintf(room, 64, "killed by %s%s", sig_name(WTERMSIG(status)),
+                 WCOREDUMP(status) ? " (core dumped)" : "");
+    else
+        snprintf(room, 64, "wait status %d", status);
+    return room;
+}
