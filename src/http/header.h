@@ -152,6 +152,10 @@ void header_list_set_id(struct header_list *l, enum header_id id, struct str val
 // header_is_token tells whether `s` is a token: a valid name (RFC 9110 §5.6.2).
 bool header_is_token(struct str s);
 
+// header_token_end is the index of the first byte at or after `at` that no token may hold, or
+// bytes.len.
+size_t header_token_end(struct str bytes, size_t at);
+
 // header_value_ok tells whether `s` may stand as a value: no control byte but HTAB (RFC 9110 §5.5).
 bool header_value_ok(struct str s);
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// endpoint -- what the app room supplies to backends: slots of one app. A slot is one connection to one worker and serves one request at
+// a time. The backend asks for one, uses it, gives it back with what happened; the app decides everything else.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/str.h"
+#include "core/exchange.h"
+#include "event/loop.h"
+
+enum endpoint_failure {
+    ENDPOINT_QUEUE_FULL,    // the app's queue has reached its limit: 503
+    ENDPOINT_QUEUE_TIMEOUT, // waited longer than queue_time: 503
+    ENDPOINT_START_FAILED,  // no worker could be started: 503; text says why
+    ENDPOINT_STOPPED        // the app was removed or the server ends: 503
+};
+
+enum slot_outcome {
+    SLOT_REUSE,    // answered in full, connection clean
+    SLOT_DETACHED, // answered in full, the worker closed the connection and goes on working
+    SLOT_BROKEN,   // connection unusable: protocol error, EOF, abort in the middle
+    SLOT_STUCK     // request_time has passed: the worker is to be killed
+};
+
+struct slot {
+    int fd;                  // non-blocking; owned by the endpoint
+    struct loop_watch watch; // started on the loop of the thread that uses it (kept started while idle there)
+    struct endpoint *endpoint;
+    uint32_t worker_id;
+    int32_t worker_pid;
+    uint64_t served;         // exchanges completed on this connection
+    bool readable;           // edge seen and not yet used up
+    bool hangup;             // EOF or error seen: a hint
+    void *user;              // the backend's conversation while taken, NULL while idle
+    // the backend sets it while taken: readiness on the thread that took it
+    void (*on_ready)(struct slot *slot, unsigned ready);
+};
+
+// One exchange's wait for a slot; embedded in the backend's conversation.
+struct ticket {
+    struct exchange *exchange;
+    // One of them is called, on the exchange's thread, unless cancelled; never from within endpoint_acquire.
+    void (*on_slot)(struct ticket *t, struct slot *slot);
+    void (*on_failed)(struct ticket *t, enum endpoint_failure failure, struct str text);
+    // private to the endpoint
+    struct list_node node;
+    struct loop_task task;
+    struct slot *slot;
+    uint64_t queued_us;
+    int state;
+    enum endpoint_failure failure;
+    struct str text;
+};
+
+struct endpoint {
+    struct str name;         // app name
+    int64_t request_ms;      // request_time
+    const struct endpoint_ops *ops;
+};
+
+struct endpoint_ops {
+    // acquire gives an idle slot at once (returned; the caller's thread watches it) or queues the ticket (NULL).
+    struct slot *(*acquire)(struct endpoint *ep, struct ticket *t);
+    // cancel takes a queued ticket back; after it neither callback comes. Fine when none is due.
+    void (*cancel)(struct endpoint *ep, struct ticket *t);
+    // release gives a slot back.
+    void (*release)(struct endpoint *ep, struct slot *slot, enum slot_outcome outcome);
+};

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// exchange -- one request and its answer: the meeting point of fronts, backends and features. Knows no protocol version
+// and no feature. Lives on one thread.
+//
+//   front: exchange_new -> fills req -> exchange_start
+//     -> PARSED -> (site, path, phases) -> HANDLED -> respond -> SENDING -> exchange_end -> logged, freed
+//   abort (client gone, or front cannot go on): exchange_abort; the handler's on_abort lets go, then exchange_end.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/list.h"
+#include "base/str.h"
+#include "core/body.h"
+#include "core/snapshot.h"
+#include "core/target.h"
+#include "core/thread.h"
+#include "http/header.h"
+#include "http/method.h"
+#include "os/sock.h"
+
+struct exchange;
+
+// What a protocol supplies.
+struct front_ops {
+    // respond: resp is complete but for its body's bytes: send the head, then pull resp.body, then exchange_end.
+    void (*respond)(struct exchange *ex);
+};
+
+struct request {
+    enum http_method method;
+    struct str method_text;
+    struct str target;   // as received
+    struct str path;     // decoded, dot segments removed, begins with "/"
+    struct str query;    // without "?", as received
+    bool has_query;
+    unsigned version;    // 9, 10, 11, 20, 30
+    struct str line;     // "GET /x HTTP/1.1" as received or rebuilt
+    struct header_list headers; // without hop-by-hop ones the front used up; names as received
+    struct str host;     // lower case, without port; empty when none was sent
+    unsigned host_port;  // as the client wrote it; 0: none
+    int64_t content_length; // -1: no body or not known in advance
+    bool has_body;
+    struct body *body;   // NULL when there is none; closed by exchange_end
+};
+
+struct response {
+    int status;
+    struct str reason;          // empty: the standard text
+    struct header_list headers; // without Date, Server, Connection, Content-Length, Transfer-Encoding: the front's
+    struct body *body;          // NULL: none; closed by exchange_end. body->length makes Content-Length
+    bool close;                 // end the connection after this answer
+};
+
+// Facts for the access log and `status`, filled by whoever knows them.
+struct exchange_facts {
+    uint64_t start_us;   // first byte of the head seen (monotonic)
+    int64_t start_wall_us;
+    struct str app;      // name
+    int32_t worker_pid;
+    uint64_t queue_us;   // waited for a slot
+    uint64_t backend_us; // from handing over to the last byte of the answer
+    uint64_t body_sent_bytes; // of the response body, on the wire's payload
+    bool cut;            // the answer could not be completed
+    bool aborted;        // the client left first
+    struct str user;     // authenticated
+    struct str cause;    // for 5xx of ours: one sentence: limit, value, setting
+};
+
+struct peer { // of one connection; outlives its exchanges
+    struct sock_addr addr, local;
+    char ip[SOCK_TEXT_MAX], local_ip[SOCK_TEXT_MAX];
+    unsigned port, local_port;
+    bool is_tls;
+    bool is_control; // the instance's own Unix socket
+};
+
+struct exchange {
+    uint32_t magic;
+    struct arena arena;
+    char id[17];
+    struct thread *thread;
+    struct snapshot *snapshot;
+    const struct site *site;
+    const struct path *path;
+    const struct peer *peer;
+    const struct front_ops *front;
+    void *front_data;
+    struct request req;
+    struct response resp;
+    struct target target; // what the URL names in the file system, once looked up
+    struct exchange_facts facts;
+    // The handler that took it (PHASE_DONE before an answer): told once when the exchange is aborted.
+    void (*on_abort)(struct exchange *ex);
+    void *handler_data;
+    // private
+    struct list_node node; // in the thread's list
+    unsigned phase, module;
+    bool responded, ended;
+};
+
+// exchange_new begins one on `t` with the current snapshot. Never NULL.
+struct exchange *exchange_new(struct thread *t, const struct peer *peer, const struct front_ops *front, void *front_data);
+
+// exchange_start finds site and path and walks the phases. May end in respond before it returns.
+void exchange_start(struct exchange *ex);
+
+// exchange_resume continues after PHASE_WAIT with the next hook.
+void exchange_resume(struct exchange *ex);
+
+// exchange_redirect_internally starts the phases again for another path (error pages, X-Sendfile): at most 10 times.
+bool exchange_rewrite(struct exchange *ex, struct str path, struct str query);
+
+// exchange_respond sends what resp holds; exactly once per exchange (ASSERT). After an abort it does nothing.
+void exchange_respond(struct exchange *ex);
+
+// exchange_refuse answers `status` with a short page that shows the status and request id. For 5xx, `cause` (a full sentence naming
+// limit, value and setting; printf form) is logged under event `event`; NULL event: nothing is logged beyond the access log.
+PRINTF_LIKE(4, 5)
+void exchange_refuse(struct exchange *ex, int status, const char *event, const char *cause, ...);
+
+// exchange_redirect answers `status` (301, 302, 303, 307, 308) with Location.
+void exchange_redirect(struct exchange *ex, int status, struct str location);
+
+// exchange_abort tells the handler that the client has gone. The front then calls exchange_end itself.
+void exchange_abort(struct exchange *ex);
+
+// exchange_end logs, counts, closes bodies and frees. By the front, exactly once.
+void exchange_end(struct exchange *ex);
+
+// exchange_scope writes "req ID" for log_write. Returns a text in the exchange.
+const char *exchange_scope(struct exchange *ex);

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// module -- what a feature, backend or app brings: its directives, its place in the phases, its check. A module reads only its
+// own conf struct, through module_conf. The list of all modules is main/modules.c; order there is the order of hooks.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "conf/key.h"
+
+struct exchange;
+struct snapshot;
+
+// The steps of a request, in order. Within one, modules run in the order of main/modules.c.
+enum phase {
+    PHASE_REWRITE, // may change path or answer with a redirect
+    PHASE_ACCESS,  // may refuse
+    PHASE_LIMIT,   // may refuse or wait
+    PHASE_CACHE,   // may answer
+    PHASE_HANDLE,  // the first that takes the exchange answers it
+    PHASE_COUNT
+};
+
+enum phase_result {
+    PHASE_NEXT, // not mine, go on
+    PHASE_DONE, // exchange_respond was or will be called: I own it now
+    PHASE_WAIT  // exchange_resume will be called; then the same hook is not called again
+};
+
+struct module {
+    const char *name;
+    const struct key *keys;
+    size_t key_count;
+    size_t conf_size; // of the struct that keys fill, one per scope: a child scope starts as a copy of its parent's
+
+    // check completes or refuses one resolved scope (KEY_TOP, KEY_SITE or KEY_PATH); pos is the scope's place. May be NULL.
+    bool (*check)(void *conf, unsigned scope, struct tree_pos pos, struct arena *a, struct err *err);
+    // hooks: NULL where the module has nothing to do.
+    enum phase_result (*hooks[PHASE_COUNT])(struct exchange *ex);
+    // respond may change head or wrap the body source before the front sends (a filter). May be NULL.
+    void (*respond)(struct exchange *ex);
+    // log is called once when the exchange is over. May be NULL.
+    void (*log)(struct exchange *ex);
+    // start is called on the control thread for each new snapshot before it is used; false refuses it. May be NULL.
+    bool (*start)(struct snapshot *snapshot, struct err *err);
+    // commit is called on the control thread right after the snapshot became current. May be NULL.
+    void (*commit)(struct snapshot *snapshot);
+    // private
+    size_t index; // set by module_register
+};
+
+// module_register adds a module; before the first configuration is loaded. main/modules.c calls it in order.
+void module_register(struct module *m);
+
+// module_count and module_at walk the registered modules in order.
+size_t module_count(void);
+struct module *module_at(size_t index);
+
+// module_key finds the row named `name` in all modules; *out_module is its owner. NULL: unknown.
+const struct key *module_key(struct str name, struct module **out_module);
+
+// module_conf returns the module's conf struct for the exchange's path.
+const void *module_conf(const struct exchange *ex, const struct module *m);

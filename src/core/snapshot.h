@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// snapshot -- one loaded configuration: sites, paths, each module's conf per scope. Immutable once started, counted; an exchange
+// holds a reference from its head to its end. Freed by whichever thread drops the last one.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "conf/tree.h"
+
+// One scope's conf blocks, indexed by module->index.
+struct scope {
+    void **confs;
+    const struct scope *parent; // NULL at top
+    struct tree_pos pos;
+};
+
+struct path {
+    struct str prefix; // "/" or "/wiki/" (as written; matched at segment boundaries: /wiki also matches its directory)
+    struct scope scope;
+};
+
+struct site {
+    struct str name;   // first name given; used in logs, metrics and as default app name
+    struct str *names; // lower case; "*.example.org" and "_" (any) allowed
+    size_t name_count;
+    struct scope scope;
+    struct path *paths; // longest prefix first; the last one is "/"
+    size_t path_count;
+};
+
+struct snapshot {
+    uint32_t generation;
+    struct arena arena;
+    const struct tree_node *tree;
+    struct scope top;
+    struct site *sites; // in the order of the file; the first is the default for unknown hosts
+    size_t site_count;
+    // private
+    _Atomic uint32_t refs;
+};
+
+// snapshot_build resolves a tree (borrowed for the snapshot's life: unpack it into out->arena first) with all registered
+// modules: unknown directives (with suggestion), wrong scopes, bad values, module checks. All errors are reported. NULL if any.
+MUST_USE struct snapshot *snapshot_build(struct snapshot *empty, const struct tree_node *tree, struct err *err);
+
+// snapshot_new is an empty one (refs 1) whose arena can take the tree.
+MUST_USE struct snapshot *snapshot_new(uint32_t generation);
+
+// snapshot_ref and snapshot_unref count. Any thread.
+struct snapshot *snapshot_ref(struct snapshot *s);
+void snapshot_unref(struct snapshot *s);
+
+// snapshot_current returns a new reference to the one in use, NULL before the first commit. Any thread.
+MUST_USE struct snapshot *snapshot_current(void);
+
+// snapshot_commit makes `s` (taken over) the one in use and drops the old one. Control thread.
+void snapshot_commit(struct snapshot *s);
+
+// snapshot_alive is how many exist: a metric.
+unsigned snapshot_alive(void);
+
+// snapshot_site finds the site for a host name (lower case, without port): exact, then longest wildcard, then "_", then the
+// first site. NULL only when there are no sites.
+const struct site *snapshot_site(const struct snapshot *s, struct str host);
+
+// snapshot_path finds the path scope of a decoded URL path. Never NULL.
+const struct path *snapshot_path(const struct site *site, struct str url_path);
