@@ -20,11 +20,13 @@ struct job {
     struct list_node node;
 };
 
-// jobs_new starts `threads` threads (started lazily, all signals blocked). Never NULL.
+// jobs_new makes a pool of up to `threads` threads (started lazily, all signals blocked). Never
+// NULL.
 MUST_USE struct jobs *jobs_new(unsigned threads);
 
 // jobs_submit queues a job; on_done comes on `loop`. Any thread.
 void jobs_submit(struct jobs *j, struct loop *loop, struct job *job);
 
-// jobs_free waits for running jobs and ends the threads.
+// jobs_free works off what is queued and ends the threads; the on_done of the last jobs may still
+// wait in their loops. NULL is fine.
 void jobs_free(struct jobs *j);

@@ -10,6 +10,7 @@
 
 #include "base/compiler.h"
 #include "base/list.h"
+#include "event/wheel.h"
 #include "os/poll.h"
 
 struct loop;
@@ -33,8 +34,7 @@ struct loop_watch {
 struct loop_timer {
     loop_timer_fn *on_expired;
     // private
-    struct list_node node;
-    uint64_t deadline_us;
+    struct wheel_timer wheel;
 };
 
 // Embedded in its owner; runs once each time it was posted.
@@ -47,7 +47,7 @@ struct loop_task {
 // loop_new makes a loop, or ends in -errno in *out_error and NULL.
 MUST_USE struct loop *loop_new(int *out_error);
 
-// loop_free frees it; nothing may be started in it any more.
+// loop_free frees it; nothing may be started in it any more. NULL is fine.
 void loop_free(struct loop *l);
 
 // loop_run turns until loop_stop.
@@ -65,15 +65,22 @@ uint64_t loop_now_us(const struct loop *l);
 // loop_wall_us is the time of day, read once a turn.
 int64_t loop_wall_us(const struct loop *l);
 
-// loop_watch_start watches `fd` (borrowed) for `interest` (POLL_READ | POLL_WRITE usual, POLL_SHARED
-// for listeners). What is ready now is reported in the next turn. A watch that another loop holds is
-// moved: that loop will not call it again, provided that the watch's memory stays valid (never freed
-// while loops run) and the caller's lock orders the two threads. 0 or -errno.
+// loop_watch_start watches `fd` (borrowed) for `interest` (POLL_READ | POLL_WRITE usual,
+// POLL_SHARED for listeners). What is ready now is reported in the next turn. A watch that another
+// loop holds is moved: that loop will not call it again, provided that the watch's memory stays
+// valid (never freed while loops run) and the caller's lock orders the two threads; one that comes
+// back may get a call too many, so expect -EAGAIN. 0 or -errno (then it is stopped).
 MUST_USE int loop_watch_start(struct loop *l, struct loop_watch *w, int fd, unsigned interest);
 
 // loop_watch_stop ends it; call before the descriptor is closed. No call comes after it, also not
 // for events already taken in this turn. Fine when stopped.
 void loop_watch_stop(struct loop_watch *w);
+
+// loop_watch_close is loop_watch_stop that closes the descriptor as well, and spares the system
+// call of taking it out of the queue: the kernel does that with the last close. Only for
+// descriptors that no one else holds (no dup here, none passed to another process), or events
+// would come for ever. Closes nothing when stopped.
+void loop_watch_close(struct loop_watch *w);
 
 // loop_timer_start (re)arms a timer `after_us` from now. Precision: some milliseconds, never early.
 void loop_timer_start(struct loop *l, struct loop_timer *t, uint64_t after_us);
@@ -84,7 +91,8 @@ void loop_timer_stop(struct loop_timer *t);
 // loop_timer_is_armed tells whether it will expire.
 bool loop_timer_is_armed(const struct loop_timer *t);
 
-// loop_later runs `task` at the end of this turn (once, however often asked). The loop's thread only.
+// loop_later runs `task` at the end of this turn (once, however often asked); asked for by a task
+// that runs there, at the end of the next, which then does not wait. The loop's thread only.
 void loop_later(struct loop *l, struct loop_task *task);
 
 // loop_later_cancel takes a task back; fine when not waiting.
