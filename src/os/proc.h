@@ -30,6 +30,7 @@ struct proc_start {
     size_t fd_count;
     int death_signal;   // sent when the caller's process dies (PR_SET_PDEATHSIG); 0: none
     uint64_t files_max; // RLIMIT_NOFILE soft limit; 0: keep
+    bool own_group;     // leads a new process group: Ctrl-C at a terminal passes it by
 };
 
 // proc_start forks and execs. Pid, or -errno of whatever failed up to and including the exec

@@ -83,6 +83,8 @@ static int become_program(const struct proc_start *start, pid_t parent, int abov
     int rc = lift_all(start, above, &from);
     if (rc == 0)
         rc = place_all(start, &from);
+    if (rc == 0 && start->own_group && setpgid(0, 0) < 0)
+        rc = -errno;
     if (rc == 0 && start->files_max > 0)
         rc = set_files_max(start->files_max);
     if (rc == 0 && start->user)

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// family -- see family.h.
+#include "os/family.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/str.h"
+#include "os/fd.h"
+
+pid_t family_ended(void)
+{
+    siginfo_t info = {0};
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+        return 0;
+    return info.si_pid;
+}
+
+int family_collect(pid_t pid)
+{
+    int status = 0;
+    pid_t got;
+    do
+        got = waitpid(pid, &status, 0);
+    while (got < 0 && errno == EINTR);
+    ASSERT(got == pid);
+    return status;
+}
+
+pid_t family_parent(pid_t pid)
+{
+    char path[32];
+    char text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t got = fd_read(fd, text, sizeof text);
+    fd_close(&fd);
+    // "pid (name) state parent ...": the name may hold anything, so count from its end.
+    struct str rest = str_n(text, got > 0 ? (size_t)got : 0);
+    rest = str_skip(rest, str_rfind(rest, ')') + 2);
+    str_cut(&rest, ' ');
+    uint64_t parent;
+    return str_to_u64(str_cut(&rest, ' '), &parent) ? (pid_t)parent : 0;
+}
+
+bool family_is_group_leader(pid_t pid)
+{
+    return getpgid(pid) == pid;
+}
+
+pid_t family_session(pid_t pid)
+{
+    pid_t session = getsid(pid);
+    return session < 0 ? 0 : session;
+}
+
+bool family_kill_group(pid_t leader, int signal)
+{
+    ASSERT(leader > 1);
+    return kill(-leader, signal) == 0;
+}
