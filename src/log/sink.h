@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sink -- lines to a descriptor from any thread without blocking it: a bounded ring, one writer
-// thread for all sinks, a counter of dropped lines. The writer batches: no system call per line.
+// thread for all sinks, a counter of dropped lines. The writer batches: no system call per line,
+// and a line reaches its file up to 20 ms late. Not across fork: the child has no writer.
 #pragma once
 
 #include <stdbool.h>
@@ -24,11 +25,12 @@ bool sink_write(struct sink *s, struct str line);
 // which is closed then: log rotation. Any thread.
 void sink_swap(struct sink *s, int fd);
 
-// sink_dropped is the count of lines dropped so far.
+// sink_dropped is the count of lines dropped so far: those that found the ring full, and those
+// whose write failed (no space, reader gone).
 uint64_t sink_dropped(const struct sink *s);
 
 // sink_flush waits until all that was queued before the call is written, 2 s at most.
 void sink_flush(struct sink *s);
 
-// sink_free flushes, closes and frees.
+// sink_free flushes, closes and frees; nobody may write any more. NULL is fine.
 void sink_free(struct sink *s);

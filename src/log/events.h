@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// events -- the stable names of log events, each with its meaning in one line: what an operator may
+// search and alert for. Names never change their meaning; tools/check-events holds the code to it.
+#pragma once
+
+// One row per event, sorted: X(name, meaning).
+#define EVENTS(X)                                                                     \
+ X("app.failed", "a worker of an app could not be started")                           \
+ X("app.output", "a line that an app wrote on its standard error")                    \
+ X("config.invalid", "a configuration was refused; the old one goes on")              \
+ X("config.loaded", "a configuration is in force")                                    \
+ X("keeper.started", "the instance has started")                                      \
+ X("keeper.stopped", "the instance has ended")                                        \
+ X("log.dropped", "lines were lost: a log could not be written as fast as they came") \
+ X("server.died", "the server process has ended; another one is started")             \
+ X("server.started", "the server process is ready")                                   \
+ X("worker.died", "a worker ended though nobody asked for it")
