@@ -11,7 +11,7 @@
 #include "base/wr.h"
 
 enum {
-    H1_CHUNK_LINE_BYTES_MAX = 4096,    // one size line with its extensions
+    H1_CHUNK_LINE_BYTES_MAX = 512,     // one size line with its extensions
     H1_CHUNK_TRAILER_BYTES_MAX = 8192, // all trailer lines together
     H1_CHUNK_HEAD_BYTES_MAX = 18,      // what h1_chunk_put_head writes at most
 };
@@ -19,7 +19,8 @@ enum {
 enum h1_chunk_state {
     H1_CHUNK_SIZE_FIRST, // before the first digit of a size
     H1_CHUNK_SIZE,       // within the digits
-    H1_CHUNK_EXTENSION,  // behind the digits, up to CR
+    H1_CHUNK_SIZE_SPACE, // white space behind the digits: only ';' may follow
+    H1_CHUNK_EXTENSION,  // behind ';', up to CR
     H1_CHUNK_SIZE_LF,    // after the CR of the size line
     H1_CHUNK_BODY,
     H1_CHUNK_BODY_CR,
@@ -30,6 +31,7 @@ enum h1_chunk_state {
     H1_CHUNK_END_LF, // after the CR of the last, empty line
     H1_CHUNK_DONE,
     H1_CHUNK_BROKEN,
+    H1_CHUNK_OVERLONG,
 };
 
 // {0} is a decoder at the begin of a body.

@@ -19,7 +19,7 @@ enum { H1_REQ_METHOD_BYTES_MAX = 32 };
 enum h1_req_result {
     H1_REQ_OK,
     H1_REQ_AGAIN, // the head is not complete and not wrong so far
-    // refusals; all but the last four are 400
+    // refusals; 400 unless said otherwise
     H1_REQ_BARE_LF,
     H1_REQ_BAD_METHOD,
     H1_REQ_BAD_TARGET, // a control byte, or empty
