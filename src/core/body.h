@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// body -- a body as a source that is pulled: the front pulls a response when the socket has room, a backend pulls a request
-// when it has room. A slow reader therefore stops the producer without any flag. Filters wrap a source in a source.
+// body -- a body as a source that is pulled: the front pulls a response when the socket has room, a
+// backend pulls a request when it has room. A slow reader therefore stops the producer without any
+// flag. Filters wrap a source in a source.
 #pragma once
 
 #include <stdbool.h>
@@ -17,9 +18,9 @@ enum body_result {
 };
 
 struct body_chunk {
-    struct str bytes;   // memory, valid until the next pull or close of this source
-    int file;           // FD_NONE for memory, else a descriptor borrowed until close
-    off_t offset;       // in the file
+    struct str bytes; // memory, valid until the next pull or close of this source
+    int file;         // FD_NONE for memory, else a descriptor borrowed until close
+    off_t offset;     // in the file
     uint64_t file_bytes;
 };
 
@@ -37,12 +38,14 @@ struct body {
     const struct body_ops *ops;
     int64_t length; // bytes in all, -1 unknown
     bool is_live;   // pieces come in time (event stream): do not hold them back for bigger ones
-    // The reader sets these before it pulls; called at most once per BODY_WAIT, on the reader's thread, never from within pull.
+    // The reader sets these before it pulls; called at most once per BODY_WAIT, on the reader's
+    // thread, never from within pull.
     void (*on_more)(void *arg);
     void *on_more_arg;
 };
 
-// body_pull, body_close and body_more (source -> reader) are the calls through the table; close and more of NULL are nothing.
+// body_pull, body_close and body_more (source -> reader) are the calls through the table; close and
+// more of NULL are nothing.
 enum body_result body_pull(struct body *body, uint64_t max_bytes, struct body_chunk *out);
 void body_close(struct body *body);
 void body_more(struct body *body);

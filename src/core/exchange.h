@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// exchange -- one request and its answer: the meeting point of fronts, backends and features. Knows no protocol version
-// and no feature. Lives on one thread.
+// exchange -- one request and its answer: the meeting point of fronts, backends and features. Knows
+// no protocol version and no feature. Lives on one thread.
 //
 //   front: exchange_new -> fills req -> exchange_start
-//     -> PARSED -> (site, path, phases) -> HANDLED -> respond -> SENDING -> exchange_end -> logged, freed
-//   abort (client gone, or front cannot go on): exchange_abort; the handler's on_abort lets go, then exchange_end.
+//     -> PARSED -> (site, path, phases) -> HANDLED -> respond -> SENDING -> exchange_end -> logged,
+//     freed
+//   abort (client gone, or front cannot go on): exchange_abort; the handler's on_abort lets go,
+//   then exchange_end.
 #pragma once
 
 #include <stdbool.h>
@@ -25,48 +27,51 @@ struct exchange;
 
 // What a protocol supplies.
 struct front_ops {
-    // respond: resp is complete but for its body's bytes: send the head, then pull resp.body, then exchange_end.
+    // respond: resp is complete but for its body's bytes. The front only takes note: it sends the
+    // head, pulls resp.body and calls exchange_end after the caller has returned, so that who
+    // answers may touch the exchange to the end of its callback.
     void (*respond)(struct exchange *ex);
 };
 
 struct request {
     enum http_method method;
     struct str method_text;
-    struct str target;   // as received
-    struct str path;     // decoded, dot segments removed, begins with "/"
-    struct str query;    // without "?", as received
+    struct str target; // as received
+    struct str path;   // decoded, dot segments removed, begins with "/"
+    struct str query;  // without "?", as received
     bool has_query;
-    unsigned version;    // 9, 10, 11, 20, 30
-    struct str line;     // "GET /x HTTP/1.1" as received or rebuilt
+    unsigned version;           // 9, 10, 11, 20, 30
+    struct str line;            // "GET /x HTTP/1.1" as received or rebuilt
     struct header_list headers; // without hop-by-hop ones the front used up; names as received
-    struct str host;     // lower case, without port; empty when none was sent
-    unsigned host_port;  // as the client wrote it; 0: none
-    int64_t content_length; // -1: no body or not known in advance
+    struct str host;            // lower case, without port; empty when none was sent
+    unsigned host_port;         // as the client wrote it; 0: none
+    int64_t content_length;     // -1: no body or not known in advance
     bool has_body;
-    struct body *body;   // NULL when there is none; closed by exchange_end
+    struct body *body; // NULL when there is none; closed by exchange_end
 };
 
 struct response {
     int status;
-    struct str reason;          // empty: the standard text
-    struct header_list headers; // without Date, Server, Connection, Content-Length, Transfer-Encoding: the front's
-    struct body *body;          // NULL: none; closed by exchange_end. body->length makes Content-Length
-    bool close;                 // end the connection after this answer
+    struct str reason; // empty: the standard text
+    struct header_list
+        headers; // without Date, Server, Connection, Content-Length, Transfer-Encoding: the front's
+    struct body *body; // NULL: none; closed by exchange_end. body->length makes Content-Length
+    bool close;        // end the connection after this answer
 };
 
 // Facts for the access log and `status`, filled by whoever knows them.
 struct exchange_facts {
-    uint64_t start_us;   // first byte of the head seen (monotonic)
+    uint64_t start_us; // first byte of the head seen (monotonic)
     int64_t start_wall_us;
-    struct str app;      // name
+    struct str app; // name
     int32_t worker_pid;
-    uint64_t queue_us;   // waited for a slot
-    uint64_t backend_us; // from handing over to the last byte of the answer
+    uint64_t queue_us;        // waited for a slot
+    uint64_t backend_us;      // from handing over to the last byte of the answer
     uint64_t body_sent_bytes; // of the response body, on the wire's payload
-    bool cut;            // the answer could not be completed
-    bool aborted;        // the client left first
-    struct str user;     // authenticated
-    struct str cause;    // for 5xx of ours: one sentence: limit, value, setting
+    bool cut;                 // the answer could not be completed
+    bool aborted;             // the client left first
+    struct str user;          // authenticated
+    struct str cause;         // for 5xx of ours: one sentence: limit, value, setting
 };
 
 struct peer { // of one connection; outlives its exchanges
@@ -92,39 +97,58 @@ struct exchange {
     struct response resp;
     struct target target; // what the URL names in the file system, once looked up
     struct exchange_facts facts;
-    // The handler that took it (PHASE_DONE before an answer): told once when the exchange is aborted.
+    // The handler that took it (PHASE_DONE before an answer): told once when the exchange is
+    // aborted.
     void (*on_abort)(struct exchange *ex);
     void *handler_data;
     // private
     struct list_node node; // in the thread's list
-    unsigned phase, module;
-    bool responded, ended;
+    unsigned phase, module, rewrites;
+    bool walking, restart, responded, aborted;
+    char scope[24];
 };
 
 // exchange_new begins one on `t` with the current snapshot. Never NULL.
-struct exchange *exchange_new(struct thread *t, const struct peer *peer, const struct front_ops *front, void *front_data);
+struct exchange *exchange_new(struct thread *t, const struct peer *peer,
+                              const struct front_ops *front, void *front_data);
 
-// exchange_start finds site and path and walks the phases. May end in respond before it returns.
+// exchange_start finds site and path and walks the phases. respond may come before it returns.
 void exchange_start(struct exchange *ex);
 
-// exchange_resume continues after PHASE_WAIT with the next hook.
+// exchange_reject answers `status` to a request that could not be understood (`reason`: a few
+// words, static), in the name of the first site, without walking the phases. Instead of
+// exchange_start.
+void exchange_reject(struct exchange *ex, int status, const char *reason);
+
+// exchange_set_control sets who answers the exchanges of control connections (peer.is_control):
+// these have no site and walk no phases. Before threads start.
+void exchange_set_control(void (*handle)(struct exchange *ex));
+
+// exchange_resume continues after PHASE_WAIT with the next hook. Never from within the hook that
+// waits.
 void exchange_resume(struct exchange *ex);
 
-// exchange_redirect_internally starts the phases again for another path (error pages, X-Sendfile): at most 10 times.
+// exchange_rewrite starts the phases again for another path (decoded, of the exchange's arena): at
+// most 10 times, then false: the caller refuses. From within a hook, which then returns PHASE_DONE;
+// or by a handler before it responds.
 bool exchange_rewrite(struct exchange *ex, struct str path, struct str query);
 
-// exchange_respond sends what resp holds; exactly once per exchange (ASSERT). After an abort it does nothing.
+// exchange_respond sends what resp holds; exactly once per exchange (ASSERT). After an abort it
+// does nothing.
 void exchange_respond(struct exchange *ex);
 
-// exchange_refuse answers `status` with a short page that shows the status and request id. For 5xx, `cause` (a full sentence naming
-// limit, value and setting; printf form) is logged under event `event`; NULL event: nothing is logged beyond the access log.
+// exchange_refuse answers `status` with a short page that shows the status and request id. For 5xx,
+// `cause` (a full sentence naming limit, value and setting; printf form) is logged under event
+// `event`; NULL event: nothing is logged beyond the access log. Of the headers set so far only
+// Allow, Content-Range, Retry-After and WWW-Authenticate stay. 503 gets Retry-After.
 PRINTF_LIKE(4, 5)
 void exchange_refuse(struct exchange *ex, int status, const char *event, const char *cause, ...);
 
 // exchange_redirect answers `status` (301, 302, 303, 307, 308) with Location.
 void exchange_redirect(struct exchange *ex, int status, struct str location);
 
-// exchange_abort tells the handler that the client has gone. The front then calls exchange_end itself.
+// exchange_abort tells the handler that the client has gone. The front then calls exchange_end
+// itself.
 void exchange_abort(struct exchange *ex);
 
 // exchange_end logs, counts, closes bodies and frees. By the front, exactly once.

@@ -54,6 +54,9 @@ struct module {
     void (*respond)(struct exchange *ex);
     // log is called once when the exchange is over. May be NULL.
     void (*log)(struct exchange *ex);
+    // runs_script tells whether the module's handler runs files of this name ("a.php") for the
+    // exchange's path: then "/a.php/more" names a.php, and its source is never sent. May be NULL.
+    bool (*runs_script)(const struct exchange *ex, struct str file_name);
     // start is called on the control thread for each new snapshot before it is used; false refuses
     // it. May be NULL.
     bool (*start)(struct snapshot *snapshot, struct err *err);

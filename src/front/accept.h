@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// accept -- where connections come in: listeners of one server thread, its limits, its end. Each
+// thread starts the same listening sockets (EPOLLEXCLUSIVE wakes one of them). All calls on the
+// thread of `t`.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "core/module.h"
+#include "core/thread.h"
+
+extern struct module front_module; // limits and times of connections
+
+struct front_listener;
+
+// front_listen_start accepts connections on the listening socket `fd` (borrowed until
+// front_listen_stop; non-blocking). `name` is for the log and copied. NULL when the loop refuses
+// it.
+MUST_USE struct front_listener *front_listen_start(struct thread *t, int fd, const char *name,
+                                                   bool is_control);
+
+// front_listen_stop ends it; connections that it accepted live on. NULL is fine.
+void front_listen_stop(struct front_listener *l);
+
+// front_serve takes over a connected, non-blocking stream socket and serves it.
+void front_serve(struct thread *t, int fd, bool is_control);
+
+// front_drain closes the thread's idle connections and makes the others close after their answer.
+// New connections get one answer. For good.
+void front_drain(struct thread *t);
+
+// front_cut closes all connections of the thread now; exchanges in progress are aborted.
+void front_cut(struct thread *t);
+
+// front_connection_count is how many connections of clients the thread has open, control
+// connections left out.
+size_t front_connection_count(const struct thread *t);
