@@ -23,21 +23,21 @@ struct plan_log {
 };
 
 struct plan_app {
-    struct str name;       // unique
-    uint64_t digest;       // of all settings that a running worker depends on: differs -> rolling restart
+    struct str name; // unique
+    uint64_t digest; // of all settings that a running worker depends on: differs -> rolling restart
     const char *const *argv; // argv[0] is the program's absolute path; NULL-terminated
     const char *const *envp; // whole environment, NULL-terminated
     const char *dir;         // working directory; NULL: "/"
     bool has_user;
     struct proc_user user;
-    uint32_t workers_max;  // 1 to SCOREBOARD_RECORDS_MAX
-    uint64_t start_ms;     // a spawner's HELLO and a worker's READY must come within it
-    uint64_t stop_ms;      // from the wish to leave to SIGKILL
-    bool keep_children;    // children of a worker survive its normal exit
+    uint32_t workers_max; // 1 to SCOREBOARD_RECORDS_MAX
+    uint64_t start_ms;    // a spawner's HELLO and a worker's READY must come within it
+    uint64_t stop_ms;     // from the wish to leave to SIGKILL
+    bool keep_children;   // children of a worker survive its normal exit
 };
 
 struct plan {
-    struct str instance;   // name, [A-Za-z0-9._-]+
+    struct str instance; // name, [A-Za-z0-9._-]+
     bool has_user;
     struct proc_user user; // of the server
     uint32_t threads;      // of the server; 0: one per processor
@@ -53,7 +53,8 @@ struct plan {
 // plan_encode appends the binary form.
 void plan_encode(const struct plan *plan, struct buf *out);
 
-// plan_decode reads it, everything copied into `a`. False when malformed (nothing of *out is valid).
+// plan_decode reads it, everything copied into `a`. False when malformed (nothing of *out is
+// valid).
 MUST_USE bool plan_decode(struct str bytes, struct arena *a, struct plan *out);
 
 // plan_app_find returns the app of that name, NULL when there is none.

@@ -61,6 +61,18 @@ pid_t family_session(pid_t pid)
     return session < 0 ? 0 : session;
 }
 
+bool family_kill(pid_t pid, int signal)
+{
+    ASSERT(pid > 1);
+    return kill(pid, signal) == 0;
+}
+
+bool family_has_children(void)
+{
+    siginfo_t info = {0};
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 bool family_kill_group(pid_t leader, int signal)
 {
     ASSERT(leader > 1);

@@ -24,6 +24,14 @@ bool family_is_group_leader(pid_t pid);
 // family_session returns the session of `pid`, 0 when there is no such process.
 pid_t family_session(pid_t pid);
 
+// family_kill signals the child `pid`, which was not collected yet; false when there is no such
+// process.
+bool family_kill(pid_t pid, int signal);
+
+// family_has_children tells whether this process has children, ended ones that are not collected
+// among them.
+bool family_has_children(void);
+
 // family_kill_group signals each process of the group that `leader` leads or led; false when it is
 // empty.
 bool family_kill_group(pid_t leader, int signal);

@@ -72,6 +72,12 @@ int fd_set_cloexec(int fd, bool on)
     return set_flag(fd, F_GETFD, F_SETFD, FD_CLOEXEC, on);
 }
 
+int fd_dup(int fd)
+{
+    int dup = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    return dup < 0 ? -errno : dup;
+}
+
 int fd_pair(int type, int out_fds[2])
 {
     return socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, out_fds) < 0 ? -errno : 0;

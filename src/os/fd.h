@@ -22,6 +22,9 @@ int fd_set_nonblock(int fd, bool on);
 // fd_set_cloexec switches FD_CLOEXEC. 0 or -errno.
 int fd_set_cloexec(int fd, bool on);
 
+// fd_dup makes a second descriptor for what `fd` is open on, close-on-exec. Descriptor or -errno.
+MUST_USE int fd_dup(int fd);
+
 // fd_pair makes two connected Unix sockets of `type` (SOCK_STREAM or SOCK_SEQPACKET, |
 // SOCK_NONBLOCK), close-on-exec. 0 or -errno.
 MUST_USE int fd_pair(int type, int out_fds[2]);
