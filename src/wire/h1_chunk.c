@@ -147,10 +147,8 @@ enum h1_chunk_result h1_chunk_feed(struct h1_chunk *c, struct str *in, struct st
             return H1_CHUNK_DATA;
         }
         c->line_bytes++;
-        c->state = step_line(c, in->ptr[0]);
+        c->state = is_over_limit(c) ? H1_CHUNK_OVERLONG : step_line(c, in->ptr[0]);
         *in = str_skip(*in, 1);
-        if (is_over_limit(c))
-            c->state = H1_CHUNK_OVERLONG;
     }
     return H1_CHUNK_END;
 }
