@@ -38,7 +38,7 @@ void spool_stop(struct spool *s);
 int64_t spool_length(const struct spool *s);
 
 // spool_body makes a source of a complete spool's bytes from the first one, of exact length; as
-// often as wanted. Memory of the exchange.
+// often as wanted. Memory of the exchange. NULL when no descriptor can be had.
 struct body *spool_body(struct spool *s);
 
 // spool_refuse answers the exchange for a result that is neither SPOOL_WAIT nor SPOOL_DONE.

@@ -33,7 +33,7 @@ static unsigned ready_of(uint32_t mask)
         ready |= POLL_READ | POLL_HANGUP;
     // An error shows in the next read or write, so both are worth trying.
     if (mask & (EPOLLHUP | EPOLLERR))
-        ready |= POLL_READ | POLL_WRITE | POLL_HANGUP;
+        ready |= POLL_READ | POLL_WRITE | POLL_HANGUP | POLL_BROKEN;
     return ready;
 }
 

@@ -11,7 +11,8 @@ enum {
     POLL_WRITE = 2, // there is room to write
     POLL_HANGUP =
         4, // peer has closed (at least) its writing side, or an error stands on the descriptor
-    POLL_SHARED = 8, // for poll_add: a listener that several threads watch (EPOLLEXCLUSIVE, level)
+    POLL_BROKEN = 16, // with POLL_HANGUP: an error stands, or both directions are closed
+    POLL_SHARED = 8,  // for poll_add: a listener that several threads watch (EPOLLEXCLUSIVE, level)
 };
 
 struct poll_event {

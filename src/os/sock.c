@@ -14,7 +14,8 @@
 
 #include "os/fd.h"
 
-#define BACKLOG 65535 // the kernel lowers it to net.core.somaxconn
+#define SEND_PIECES_MAX 16
+#define BACKLOG         65535 // the kernel lowers it to net.core.somaxconn
 
 static bool parse_port(struct str text, in_port_t *out)
 {
@@ -283,6 +284,21 @@ int sock_connect(const struct sock_addr *addr)
     if (rc < 0)
         fd_close(&fd);
     return rc < 0 ? rc : fd;
+}
+
+ssize_t sock_send(int fd, const struct iovec *iov, size_t count, bool more)
+{
+    // The kernel only reads the pieces; struct msghdr has no const for them.
+    struct iovec pieces[SEND_PIECES_MAX];
+    if (count > SEND_PIECES_MAX)
+        count = SEND_PIECES_MAX;
+    memcpy(pieces, iov, count * sizeof *iov);
+    struct msghdr msg = {.msg_iov = pieces, .msg_iovlen = count};
+    ssize_t sent;
+    do
+        sent = sendmsg(fd, &msg, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
+    while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -errno : sent;
 }
 
 ssize_t sock_sendfile(int fd, int file, off_t *offset, size_t count)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 
 #include "base/compiler.h"
@@ -57,6 +58,10 @@ MUST_USE int sock_name(int fd, struct sock_addr *out);
 
 // sock_connect opens a blocking stream connection. Descriptor or -errno.
 MUST_USE int sock_connect(const struct sock_addr *addr);
+
+// sock_send writes several pieces (at most 16 are used) without raising SIGPIPE; `more` tells the
+// kernel that bytes of the same answer follow at once (MSG_MORE). Count or -errno.
+MUST_USE ssize_t sock_send(int fd, const struct iovec *iov, size_t count, bool more);
 
 // sock_sendfile sends up to `count` bytes of `file` from *offset, which it advances. Count (0: the
 // file has ended early) or -errno.

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+// exchange -- see exchange.h.
+//
+//   exchange_new -> exchange_start -> walk: hooks, phase by phase
+//        NEXT: the next hook       WAIT: exchange_resume walks on       DONE: a handler owns it
+//        end of the walk: 404      exchange_rewrite: from the first phase again
+//   -> exchange_respond -> module.respond, front.respond -> exchange_end -> module.log, recycled
+//   exchange_abort, at any time before the end: the handler lets go -> exchange_end
+#include "core/exchange.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "core/module.h"
+#include "core/server_conf.h"
+#include "http/escape.h"
+#include "http/status.h"
+#include "log/log.h"
+
+#define EXCHANGE_MAGIC      0x45584348u
+#define EXCHANGES_KEPT      32   // ended ones that a thread keeps for reuse, each with one block
+#define ARENA_BLOCK_BYTES   8192 // holds an ordinary request and its answer
+#define ARENA_CEILING_BYTES (16 * 1024 * 1024)
+#define REWRITES_MAX        10
+#define RETRY_AFTER_S       "5"
+
+// Ended exchanges of a thread; attached to it under this file's address.
+struct spares {
+    struct list list;
+    unsigned count;
+};
+
+static const char SPARES_OWNER;
+static void (*control_handle)(struct exchange *ex);
+
+static void free_spares(void *data)
+{
+    struct spares *spares = data;
+    struct list_node *node;
+    while ((node = list_pop_front(&spares->list)) != NULL) {
+        struct exchange *ex = CONTAINER_OF(node, struct exchange, node);
+        arena_done(&ex->arena);
+        mem_free(ex);
+    }
+    mem_free(spares);
+}
+
+static struct spares *spares_of(struct thread *t)
+{
+    struct spares *spares = thread_attached(t, &SPARES_OWNER);
+    if (!spares) {
+        spares = mem_new(struct spares);
+        list_init(&spares->list);
+        thread_attach(t, &SPARES_OWNER, spares, free_spares);
+    }
+    return spares;
+}
+
+static struct exchange *take(struct thread *t)
+{
+    struct spares *spares = spares_of(t);
+    struct list_node *node = list_pop_front(&spares->list);
+    if (!node)
+        return mem_new(struct exchange);
+    spares->count--;
+    return CONTAINER_OF(node, struct exchange, node);
+}
+
+static void give(struct thread *t, struct exchange *ex)
+{
+    struct spares *spares = spares_of(t);
+    if (spares->count >= EXCHANGES_KEPT) {
+        arena_done(&ex->arena);
+        mem_free(ex);
+        return;
+    }
+    arena_reset(&ex->arena);
+    spares->count++;
+    list_push_front(&spares->list, &ex->node);
+}
+
+struct exchange *exchange_new(struct thread *t, const struct peer *peer,
+                              const struct front_ops *front, void *front_data)
+{
+    struct exchange *ex = take(t);
+    struct arena arena = ex->arena;
+    *ex = (struct exchange){
+        .magic = EXCHANGE_MAGIC,
+        .arena = arena,
+        .thread = t,
+        .snapshot = snapshot_current(),
+        .peer = peer,
+        .front = front,
+        .front_data = front_data,
+    };
+    ex->arena.block_bytes = ARENA_BLOCK_BYTES;
+    ex->arena.ceiling_bytes = ARENA_CEILING_BYTES;
+    ex->req.headers.arena = ex->resp.headers.arena = &ex->arena;
+    ex->req.content_length = -1;
+    ex->facts.start_us = loop_now_us(t->loop);
+    ex->facts.start_wall_us = loop_wall_us(t->loop);
+    thread_request_id(t, ex->id);
+    list_push_back(&t->exchanges, &ex->node);
+    metrics_add(&t->metrics, requests_active, 1);
+    return ex;
+}
+
+static void walk(struct exchange *ex)
+{
+    ASSERT(ex->magic == EXCHANGE_MAGIC && !ex->walking);
+    ex->walking = true;
+    assert_note(ex->id);
+    enum phase_result result = PHASE_NEXT;
+    size_t count = module_count();
+    while (result == PHASE_NEXT && ex->phase < PHASE_COUNT) {
+        if (ex->module == count) {
+            ex->module = 0;
+            ex->phase++;
+            continue;
+        }
+        const struct module *m = module_at(ex->module++);
+        if (m->hooks[ex->phase])
+            result = m->hooks[ex->phase](ex);
+        if (ex->restart) {
+            ex->restart = false;
+            ex->phase = ex->module = 0;
+            result = PHASE_NEXT;
+        }
+    }
+    ex->walking = false;
+    if (result == PHASE_NEXT)
+        exchange_refuse(ex, 404, NULL, "Nothing answers for this path.");
+    assert_note(NULL);
+}
+
+// Paths of configuration and files of "//a" are those of "/a": rules for one must hold for the
+// other.
+static struct str merge_slashes(struct arena *a, struct str path)
+{
+    size_t at = 1;
+    while (at < path.len && !(path.ptr[at] == '/' && path.ptr[at - 1] == '/'))
+        at++;
+    if (at >= path.len)
+        return path;
+    char *merged = arena_alloc(a, path.len);
+    memcpy(merged, path.ptr, at);
+    size_t len = at;
+    for (; at < path.len; at++)
+        if (path.ptr[at] != '/' || path.ptr[at - 1] != '/')
+            merged[len++] = path.ptr[at];
+    return str_n(merged, len);
+}
+
+// Tells whether there is a site that can answer; refuses otherwise.
+static bool find_site(struct exchange *ex)
+{
+    if (ex->snapshot)
+        ex->site = snapshot_site(ex->snapshot, ex->req.host);
+    if (ex->site)
+        return true;
+    exchange_refuse(ex, 503, NULL, "There is no site in the configuration.");
+    return false;
+}
+
+void exchange_start(struct exchange *ex)
+{
+    metrics_add(&ex->thread->metrics, requests, 1);
+    if (ex->peer->is_control) {
+        ASSERT(control_handle);
+        control_handle(ex);
+        return;
+    }
+    if (!find_site(ex))
+        return;
+    bool for_server = ex->req.path.len == 0; // "*"
+    if (for_server)
+        ex->req.path = STR("/");
+    ex->req.path = merge_slashes(&ex->arena, ex->req.path);
+    ex->path = snapshot_path(ex->site, ex->req.path);
+    if (ex->req.method == HTTP_TRACE || ex->req.method == HTTP_CONNECT) {
+        header_list_add_id(&ex->resp.headers, HEADER_ALLOW, STR("GET, HEAD, POST, OPTIONS"));
+        exchange_refuse(ex, 405, NULL, "This method is not served.");
+    } else if (for_server) {
+        header_list_add_id(&ex->resp.headers, HEADER_ALLOW, STR("GET, HEAD, POST, OPTIONS"));
+        ex->resp.status = 204;
+        exchange_respond(ex);
+    } else {
+        walk(ex);
+    }
+}
+
+void exchange_reject(struct exchange *ex, int status, const char *reason)
+{
+    metrics_add(&ex->thread->metrics, requests_malformed, 1);
+    if (!ex->peer->is_control && ex->snapshot)
+        ex->site = snapshot_site(ex->snapshot, (struct str){0});
+    if (ex->site)
+        ex->path = snapshot_path(ex->site, STR("/"));
+    ex->resp.close = true;
+    exchange_refuse(ex, status, NULL, "%s", reason);
+}
+
+void exchange_set_control(void (*handle)(struct exchange *ex))
+{
+    control_handle = handle;
+}
+
+void exchange_resume(struct exchange *ex)
+{
+    ASSERT(!ex->aborted && !ex->responded);
+    walk(ex);
+}
+
+bool exchange_rewrite(struct exchange *ex, struct str path, struct str query)
+{
+    ASSERT(!ex->responded && ex->site);
+    if (ex->rewrites >= REWRITES_MAX)
+        return false;
+    ex->rewrites++;
+    ex->req.path = merge_slashes(&ex->arena, path);
+    ex->req.query = query;
+    ex->req.has_query = query.len > 0;
+    ex->path = snapshot_path(ex->site, ex->req.path);
+    ex->target = (struct target){0};
+    ex->on_abort = NULL;
+    ex->handler_data = NULL;
+    if (ex->walking) {
+        ex->restart = true;
+        return true;
+    }
+    ex->phase = ex->module = 0;
+    walk(ex);
+    return true;
+}
+
+void exchange_respond(struct exchange *ex)
+{
+    ASSERT(ex->magic == EXCHANGE_MAGIC);
+    if (ex->aborted)
+        return;
+    ASSERT(!ex->responded && ex->resp.status != 0);
+    ex->responded = true;
+    if (ex->path)
+        for (size_t i = 0; i < module_count(); i++)
+            if (module_at(i)->respond)
+                module_at(i)->respond(ex);
+    ex->front->respond(ex);
+}
+
+// Takes out what an earlier, failed answer has left.
+static void keep_refusal_headers(struct header_list *l)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        uint8_t id = l->items[i].id;
+        if (id == HEADER_ALLOW || id == HEADER_CONTENT_RANGE || id == HEADER_RETRY_AFTER
+            || id == HEADER_WWW_AUTHENTICATE)
+            l->items[kept++] = l->items[i];
+    }
+    l->count = kept;
+}
+
+// Details are for the operator: the client sees them only in development mode.
+static struct str page_of(struct exchange *ex, int status, struct str cause)
+{
+    struct str reason = status_reason(status);
+    if (ex->peer->is_control)
+        return arena_fmt(&ex->arena, "{\"status\":%d,\"error\":\"%.*s\",\"request_id\":\"%s\"}\n",
+                         status, STR_ARG(reason), ex->id);
+    struct buf text = {0};
+    if (ex->snapshot && server_conf(ex->snapshot)->development && !escape_html(&text, cause))
+        buf_take(&text, buf_len(&text));
+    struct str shown = buf_view(&text);
+    struct str page =
+        arena_fmt(&ex->arena,
+                  "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+                  "<title>%d %.*s</title></head>\n<body><h1>%d %.*s</h1>\n%s%.*s%s"
+                  "<p>Request ID: <code>%s</code></p></body></html>\n",
+                  status, STR_ARG(reason), status, STR_ARG(reason), shown.len ? "<p>" : "",
+                  STR_ARG(shown), shown.len ? "</p>\n" : "", ex->id);
+    buf_done(&text);
+    return page;
+}
+
+void exchange_refuse(struct exchange *ex, int status, const char *event, const char *cause, ...)
+{
+    if (ex->aborted)
+        return;
+    char room[1024];
+    va_list args;
+    va_start(args, cause);
+    int len = vsnprintf(room, sizeof room, cause, args);
+    va_end(args);
+    ASSERT(len >= 0);
+    struct str text = str_n(room, (size_t)len < sizeof room ? (size_t)len : sizeof room - 1);
+    if (event)
+        log_warn(exchange_scope(ex), event, "%s", room);
+    if (status >= 500)
+        ex->facts.cause = arena_dup(&ex->arena, text);
+
+    body_close(ex->resp.body);
+    ex->resp.status = status;
+    ex->resp.reason = (struct str){0};
+    keep_refusal_headers(&ex->resp.headers);
+    header_list_add_id(&ex->resp.headers, HEADER_CONTENT_TYPE,
+                       ex->peer->is_control ? STR("application/json")
+                                            : STR("text/html; charset=utf-8"));
+    if (status == 503 && !header_list_find_id(&ex->resp.headers, HEADER_RETRY_AFTER))
+        header_list_add_id(&ex->resp.headers, HEADER_RETRY_AFTER, STR(RETRY_AFTER_S));
+    ex->resp.body = body_text(&ex->arena, page_of(ex, status, text));
+    exchange_respond(ex);
+}
+
+void exchange_redirect(struct exchange *ex, int status, struct str location)
+{
+    ex->resp.status = status;
+    header_list_set_id(&ex->resp.headers, HEADER_LOCATION, location);
+    header_list_set_id(&ex->resp.headers, HEADER_CONTENT_TYPE, STR("text/html; charset=utf-8"));
+    ex->resp.body = body_text(&ex->arena, page_of(ex, status, (struct str){0}));
+    exchange_respond(ex);
+}
+
+void exchange_abort(struct exchange *ex)
+{
+    ASSERT(ex->magic == EXCHANGE_MAGIC && !ex->aborted);
+    ex->aborted = true;
+    ex->facts.aborted = true;
+    if (ex->on_abort)
+        ex->on_abort(ex);
+}
+
+static void count(struct exchange *ex)
+{
+    struct metrics *m = &ex->thread->metrics;
+    metrics_add(m, requests_active, -1);
+    if (ex->facts.cut)
+        metrics_add(m, responses_cut, 1);
+    if (!ex->responded)
+        return;
+    switch (ex->resp.status / 100) {
+    case 2:
+        metrics_add(m, responses_2xx, 1);
+        break;
+    case 3:
+        metrics_add(m, responses_3xx, 1);
+        break;
+    case 4:
+        metrics_add(m, responses_4xx, 1);
+        break;
+    case 5:
+        metrics_add(m, responses_5xx, 1);
+        break;
+    default:
+        break;
+    }
+}
+
+void exchange_end(struct exchange *ex)
+{
+    ASSERT(ex->magic == EXCHANGE_MAGIC && !ex->walking);
+    struct thread *t = ex->thread;
+    body_close(ex->resp.body);
+    body_close(ex->req.body);
+    count(ex);
+    if (ex->path)
+        for (size_t i = 0; i < module_count(); i++)
+            if (module_at(i)->log)
+                module_at(i)->log(ex);
+    list_remove(&ex->node);
+    ex->magic = 0;
+    // What was deferred may still look at the snapshot.
+    struct snapshot *snapshot = ex->snapshot;
+    give(t, ex);
+    if (snapshot)
+        snapshot_unref(snapshot);
+}
+
+const char *exchange_scope(struct exchange *ex)
+{
+    (void)snprintf(ex->scope, sizeof ex->scope, "req %s", ex->id);
+    return ex->scope;
+}

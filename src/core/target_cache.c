@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// target_cache -- see target_cache.h. Entries stand in two lists, present and absent, the one used
+// longest ago first; that one goes when the limit is reached.
+#include "core/target_cache.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/assert.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "core/thread.h"
+
+struct entry {
+    struct list_node node; // in present or absent
+    uint64_t seen_us;
+    size_t root_len;
+    struct target_look look;
+    size_t path_len;
+    char path[];
+};
+
+struct cache {
+    struct map map; // path -> entry
+    struct list present, absent;
+    size_t absent_count;
+};
+
+static const char CACHE_OWNER;
+
+static void drop(struct cache *c, struct entry *e)
+{
+    map_remove(&c->map, str_n(e->path, e->path_len));
+    list_remove(&e->node);
+    if (e->look.seen == TARGET_SEEN_NOTHING)
+        c->absent_count--;
+    mem_free(e);
+}
+
+static void free_cache(void *data)
+{
+    struct cache *c = data;
+    list_foreach(&c->present, struct entry, node, e)
+        drop(c, e);
+    list_foreach(&c->absent, struct entry, node, e)
+        drop(c, e);
+    map_done(&c->map);
+    mem_free(c);
+}
+
+static struct cache *cache_of(struct thread *t)
+{
+    struct cache *c = thread_attached(t, &CACHE_OWNER);
+    if (!c) {
+        c = mem_new(struct cache);
+        list_init(&c->present);
+        list_init(&c->absent);
+        thread_attach(t, &CACHE_OWNER, c, free_cache);
+    }
+    return c;
+}
+
+static struct target_look look_of(const struct stat *st, size_t part_len)
+{
+    enum target_seen seen = TARGET_SEEN_SPECIAL;
+    if (S_ISREG(st->st_mode))
+        seen = TARGET_SEEN_FILE;
+    else if (S_ISDIR(st->st_mode))
+        seen = TARGET_SEEN_DIR;
+    return (struct target_look){
+        .seen = seen,
+        .part_len = part_len,
+        .size = st->st_size,
+        .mtime_s = st->st_mtim.tv_sec,
+        .mtime_ns = st->st_mtim.tv_nsec,
+        .inode = st->st_ino,
+    };
+}
+
+// Walks the segments of the path, in `room`, to the first that is no directory. What the path names
+// can only be a regular file with more path behind it: the caller has seen that the whole is
+// nothing.
+static struct target_look walk(char *room, size_t path_len, size_t root_len)
+{
+    struct stat st;
+    for (size_t at = root_len; at < path_len; at++) {
+        if (at == root_len || room[at] != '/')
+            continue;
+        room[at] = '\0';
+        int rc = stat(room, &st);
+        room[at] = '/';
+        if (rc < 0)
+            break;
+        if (!S_ISDIR(st.st_mode)) {
+            struct target_look look = look_of(&st, at);
+            if (look.seen != TARGET_SEEN_FILE)
+                break;
+            return look;
+        }
+    }
+    return (struct target_look){.seen = TARGET_SEEN_NOTHING, .part_len = path_len};
+}
+
+static struct target_look look_now(struct str path, size_t root_len)
+{
+    struct stat st;
+    if (stat(path.ptr, &st) == 0)
+        return look_of(&st, path.len);
+    struct target_look nothing = {.seen = TARGET_SEEN_NOTHING, .part_len = path.len};
+    if (errno == EACCES || errno == EPERM)
+        nothing.seen = TARGET_SEEN_FORBIDDEN;
+    // Only these may come from a file that is followed by more path.
+    if (errno != ENOTDIR && errno != ENAMETOOLONG)
+        return nothing;
+    char *room = mem_alloc(path.len + 1);
+    memcpy(room, path.ptr, path.len);
+    struct target_look look = walk(room, path.len, root_len);
+    mem_free(room);
+    return look;
+}
+
+static void make_room(struct cache *c, bool absent)
+{
+    struct list_node *oldest = NULL;
+    if (absent && c->absent_count >= TARGET_CACHE_ABSENT_MAX)
+        oldest = list_first(&c->absent);
+    else if (map_count(&c->map) >= TARGET_CACHE_ENTRIES_MAX)
+        oldest = list_first(list_is_empty(&c->absent) ? &c->present : &c->absent);
+    if (oldest)
+        drop(c, CONTAINER_OF(oldest, struct entry, node));
+}
+
+static void remember(struct cache *c, struct str path, size_t root_len, uint64_t now_us,
+                     const struct target_look *look)
+{
+    bool absent = look->seen == TARGET_SEEN_NOTHING;
+    make_room(c, absent);
+    struct entry *e = mem_alloc(sizeof *e + path.len + 1);
+    e->seen_us = now_us;
+    e->root_len = root_len;
+    e->look = *look;
+    e->path_len = path.len;
+    memcpy(e->path, path.ptr, path.len);
+    map_put(&c->map, str_n(e->path, e->path_len), e);
+    list_push_back(absent ? &c->absent : &c->present, &e->node);
+    c->absent_count += absent;
+}
+
+struct target_look target_cache_look(struct thread *t, struct str path, size_t root_len,
+                                     uint64_t check_us)
+{
+    ASSERT(path.ptr[path.len] == '\0' && root_len <= path.len);
+    if (check_us == 0 || path.len > TARGET_CACHE_PATH_MAX)
+        return look_now(path, root_len);
+    struct cache *c = cache_of(t);
+    uint64_t now_us = loop_now_us(t->loop);
+    struct entry *e = map_find(&c->map, path);
+    if (e && e->root_len == root_len && now_us - e->seen_us < check_us) {
+        list_remove(&e->node);
+        list_push_back(e->look.seen == TARGET_SEEN_NOTHING ? &c->absent : &c->present, &e->node);
+        return e->look;
+    }
+    if (e)
+        drop(c, e);
+    struct target_look look = look_now(path, root_len);
+    remember(c, path, root_len, now_us, &look);
+    return look;
+}

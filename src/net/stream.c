@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// stream -- see stream.h.
+#include "net/stream.h"
+
+#include "os/fd.h"
+#include "os/sock.h"
+
+static ssize_t plain_read(struct stream *s, void *room, size_t size)
+{
+    return fd_read(s->fd, room, size);
+}
+
+static ssize_t plain_write(struct stream *s, const struct iovec *iov, size_t count, bool more)
+{
+    return sock_send(s->fd, iov, count, more);
+}
+
+static ssize_t plain_send_file(struct stream *s, int file, off_t *offset, size_t count)
+{
+    return sock_sendfile(s->fd, file, offset, count);
+}
+
+static void plain_end(struct stream *s)
+{
+    sock_shutdown_write(s->fd);
+}
+
+static void plain_close(struct stream *s)
+{
+    fd_close(&s->fd);
+}
+
+static const struct stream_ops PLAIN_OPS = {
+    .read = plain_read,
+    .write = plain_write,
+    .send_file = plain_send_file,
+    .end = plain_end,
+    .close = plain_close,
+};
+
+int stream_open(struct stream *s, struct loop *l, int fd, loop_watch_fn *on_ready)
+{
+    *s = (struct stream){.ops = &PLAIN_OPS, .fd = fd, .watch.on_ready = on_ready};
+    // Both directions from the start: no system call each time the interest changes.
+    int rc = loop_watch_start(l, &s->watch, fd, POLL_READ | POLL_WRITE);
+    if (rc < 0)
+        fd_close(&s->fd);
+    return rc;
+}
+
+ssize_t stream_read(struct stream *s, void *room, size_t size)
+{
+    return s->ops->read(s, room, size);
+}
+
+ssize_t stream_write(struct stream *s, const struct iovec *iov, size_t count, bool more)
+{
+    return s->ops->write(s, iov, count, more);
+}
+
+ssize_t stream_send_file(struct stream *s, int file, off_t *offset, size_t count)
+{
+    return s->ops->send_file(s, file, offset, count);
+}
+
+void stream_end(struct stream *s)
+{
+    s->ops->end(s);
+}
+
+void stream_close(struct stream *s)
+{
+    if (s->fd == FD_NONE)
+        return;
+    loop_watch_stop(&s->watch);
+    s->ops->close(s);
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// stream -- the bytes of one connection, whatever carries them: plain sockets now, TLS behind the
+// same table. Non-blocking; no buffers, no policy.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "base/compiler.h"
+#include "event/loop.h"
+
+struct stream;
+
+struct stream_ops {
+    ssize_t (*read)(struct stream *s, void *room, size_t size);
+    ssize_t (*write)(struct stream *s, const struct iovec *iov, size_t count, bool more);
+    ssize_t (*send_file)(struct stream *s, int file, off_t *offset, size_t count);
+    void (*end)(struct stream *s);
+    void (*close)(struct stream *s);
+};
+
+// Embedded in its owner.
+struct stream {
+    const struct stream_ops *ops;
+    int fd; // FD_NONE: closed
+    struct loop_watch watch;
+};
+
+// stream_open makes a plain stream of the connected, non-blocking socket `fd`, which it takes over,
+// and has `on_ready` called on `l` when there are bytes or room (edge-triggered; the first call
+// comes in the next turn). On failure (-errno) the socket is closed.
+MUST_USE int stream_open(struct stream *s, struct loop *l, int fd, loop_watch_fn *on_ready);
+
+// stream_read reads once. Count, 0 at the end, or -errno.
+MUST_USE ssize_t stream_read(struct stream *s, void *room, size_t size);
+
+// stream_write writes several pieces (at most 16 are used) once; `more` tells that bytes of the
+// same answer follow at once. Count or -errno.
+MUST_USE ssize_t stream_write(struct stream *s, const struct iovec *iov, size_t count, bool more);
+
+// stream_send_file sends up to `count` bytes of `file` from *offset, which it advances. Count (0:
+// the file is shorter than that) or -errno.
+MUST_USE ssize_t stream_send_file(struct stream *s, int file, off_t *offset, size_t count);
+
+// stream_end tells the peer that no more bytes come; reading goes on.
+void stream_end(struct stream *s);
+
+// stream_close ends the watch and closes. Fine when closed.
+void stream_close(struct stream *s);
