@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// endpoint -- what the app room supplies to backends: slots of one app. A slot is one connection to one worker and serves one request at
-// a time. The backend asks for one, uses it, gives it back with what happened; the app decides everything else.
+// endpoint -- what the app room supplies to backends: slots of one app. A slot is one connection to
+// one worker and serves one request at a time. The backend asks for one, uses it, gives it back
+// with what happened; the app decides everything else.
 #pragma once
 
 #include <stdbool.h>
@@ -26,15 +27,16 @@ enum slot_outcome {
 };
 
 struct slot {
-    int fd;                  // non-blocking; owned by the endpoint
-    struct loop_watch watch; // started on the loop of the thread that uses it (kept started while idle there)
+    int fd; // non-blocking; owned by the endpoint
+    struct loop_watch
+        watch; // started on the loop of the thread that uses it (kept started while idle there)
     struct endpoint *endpoint;
     uint32_t worker_id;
     int32_t worker_pid;
-    uint64_t served;         // exchanges completed on this connection
-    bool readable;           // edge seen and not yet used up
-    bool hangup;             // EOF or error seen: a hint
-    void *user;              // the backend's conversation while taken, NULL while idle
+    uint64_t served; // exchanges completed on this connection
+    bool readable;   // edge seen and not yet used up
+    bool hangup;     // EOF or error seen: a hint
+    void *user;      // the backend's conversation while taken, NULL while idle
     // the backend sets it while taken: readiness on the thread that took it
     void (*on_ready)(struct slot *slot, unsigned ready);
 };
@@ -42,7 +44,8 @@ struct slot {
 // One exchange's wait for a slot; embedded in the backend's conversation.
 struct ticket {
     struct exchange *exchange;
-    // One of them is called, on the exchange's thread, unless cancelled; never from within endpoint_acquire.
+    // One of them is called, on the exchange's thread, unless cancelled; never from within
+    // endpoint_acquire.
     void (*on_slot)(struct ticket *t, struct slot *slot);
     void (*on_failed)(struct ticket *t, enum endpoint_failure failure, struct str text);
     // private to the endpoint
@@ -56,13 +59,14 @@ struct ticket {
 };
 
 struct endpoint {
-    struct str name;         // app name
-    int64_t request_ms;      // request_time
+    struct str name;    // app name
+    int64_t request_ms; // request_time
     const struct endpoint_ops *ops;
 };
 
 struct endpoint_ops {
-    // acquire gives an idle slot at once (returned; the caller's thread watches it) or queues the ticket (NULL).
+    // acquire gives an idle slot at once (returned; the caller's thread watches it) or queues the
+    // ticket (NULL).
     struct slot *(*acquire)(struct endpoint *ep, struct ticket *t);
     // cancel takes a queued ticket back; after it neither callback comes. Fine when none is due.
     void (*cancel)(struct endpoint *ep, struct ticket *t);

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: Apache-2.0
+// lsapi_backend -- see lsapi_backend.h. Sending is in lsapi_send.c, receiving in lsapi_recv.c; here
+// is what follows from them.
+//
+//   serve --> SPOOLING --(spooled)--> QUEUED --(talk)--> TALKING --(give_slot)--> OVER
+//               no body: at once -------^                  |
+//                                       ^----(retry)-------| the worker did not take it, once
+//
+//   OVER with an exchange: the client takes what is held.   (leave) ends each state early.
+//   TALKING without a client: the rest of the answer is dropped.
+//
+// The slot goes back as soon as RESP_END is seen, before the client has got a byte.
+#include "backend/lsapi_backend.h"
+
+#include "backend/lsapi_conv.h"
+#include "backend/lsapi_recv.h"
+#include "backend/lsapi_send.h"
+#include "base/assert.h"
+#include "base/mem.h"
+#include "http/status.h"
+#include "log/log.h"
+#include "os/fd.h"
+
+static void talk(struct lsapi_conv *conv, struct slot *slot);
+static void acquire(struct lsapi_conv *conv);
+
+static struct lsapi_conv *conv_of(void *data)
+{
+    struct lsapi_conv *conv = data;
+    ASSERT(conv && conv->magic == LSAPI_CONV_MAGIC);
+    return conv;
+}
+
+static uint64_t now_us(const struct lsapi_conv *conv)
+{
+    return loop_now_us(conv->thread->loop);
+}
+
+static void free_if_unused(struct lsapi_conv *conv)
+{
+    if (conv->exchange || conv->slot)
+        return;
+    ASSERT(conv->state == LSAPI_CONV_OVER && !loop_timer_is_armed(&conv->timer));
+    lsapi_answer_done(&conv->answer);
+    buf_done(&conv->unsent);
+    buf_done(&conv->hold);
+    buf_done(&conv->line);
+    mem_free(conv->parser);
+    conv->magic = 0;
+    mem_free(conv);
+}
+
+static void clock_stop(struct lsapi_conv *conv)
+{
+    if (!loop_timer_is_armed(&conv->timer))
+        return;
+    loop_timer_stop(&conv->timer);
+    uint64_t used_us = now_us(conv) - conv->resumed_us;
+    conv->left_us = conv->left_us > used_us ? conv->left_us - used_us : 0;
+}
+
+static void clock_start(struct lsapi_conv *conv)
+{
+    if (loop_timer_is_armed(&conv->timer))
+        return;
+    conv->resumed_us = now_us(conv);
+    loop_timer_start(conv->thread->loop, &conv->timer, conv->left_us);
+}
+
+static void drop_upload(struct lsapi_conv *conv)
+{
+    body_close(conv->upload);
+    conv->upload = NULL;
+    conv->chunk = (struct body_chunk){.file = FD_NONE};
+    buf_done(&conv->unsent);
+}
+
+static void give_slot(struct lsapi_conv *conv, enum slot_outcome outcome)
+{
+    struct slot *slot = conv->slot;
+    ASSERT(slot && conv->state == LSAPI_CONV_TALKING);
+    lsapi_recv_flush_log(conv);
+    clock_stop(conv);
+    drop_upload(conv);
+    if (!conv->left)
+        conv->exchange->facts.backend_us = now_us(conv) - conv->handed_us;
+    slot->user = NULL;
+    slot->on_ready = NULL;
+    conv->slot = NULL;
+    conv->state = LSAPI_CONV_OVER;
+    conv->conf.endpoint->ops->release(conv->conf.endpoint, slot, outcome);
+}
+
+// The conversation has failed and has no slot any more: an error page while the head is not out,
+// else the answer is cut so that it can't look complete.
+static void fail(struct lsapi_conv *conv, int status, const char *event, struct str cause)
+{
+    conv->answer.complete = conv->answer.failed = true;
+    if (conv->left)
+        return;
+    metrics_add(&conv->thread->metrics, backend_failures, 1);
+    struct exchange *ex = conv->exchange;
+    if (conv->responded) {
+        ex->facts.cause = cause;
+        log_warn(exchange_scope(ex), event, "%.*s The answer was cut.", STR_ARG(cause));
+        return;
+    }
+    conv->responded = true;
+    exchange_refuse(ex, status, event, "%.*s", STR_ARG(cause));
+}
+
+static void respond(struct lsapi_conv *conv)
+{
+    struct exchange *ex = conv->exchange;
+    if (conv->left || conv->responded || !conv->head_done)
+        return;
+    // What has no body for the client is answered when it is complete.
+    if (conv->answer.discard && !conv->answer.complete)
+        return;
+    conv->responded = true;
+    struct body *body = &conv->answer.body;
+    body->length = conv->head.length;
+    body->is_live = conv->head.is_live;
+    if (conv->answer.complete && !conv->answer.discard && body->length < 0)
+        body->length = (int64_t)conv->answer.held_bytes;
+    ex->resp.body = status_has_body(ex->resp.status) ? body : NULL;
+    exchange_respond(ex);
+}
+
+static void retry(struct lsapi_conv *conv)
+{
+    conv->retried = true;
+    conv->packet_sent = conv->heard = conv->closing = false;
+    lsapi_resp_reset(conv->parser, &conv->hold);
+    if (conv->left)
+        return;
+    metrics_add(&conv->thread->metrics, backend_retries, 1);
+    acquire(conv);
+}
+
+static void on_died(struct lsapi_conv *conv, enum lsapi_recv_result result)
+{
+    // A worker that dies over a part of a body leaves the rest unread as well: only without a body
+    // does a reset tell that it had not begun.
+    bool not_taken = !conv->heard
+                     && (!conv->packet_sent || result == LSAPI_RECV_NOT_TAKEN
+                         || (result == LSAPI_RECV_RESET && !conv->spool));
+    int pid = (int)conv->slot->worker_pid;
+    give_slot(conv, SLOT_BROKEN);
+    if (not_taken && !conv->retried) {
+        retry(conv);
+        return;
+    }
+    if (conv->left)
+        return;
+    struct str app = conv->conf.endpoint->name;
+    fail(conv, 502, "backend.worker_died",
+         arena_fmt(&conv->exchange->arena,
+                   "Worker %d of app \"%.*s\" ended %s; its end is in the log as worker.died.", pid,
+                   STR_ARG(app),
+                   not_taken ? "before it took the request, as one before it did"
+                             : "in the middle of the request, which is not tried again"));
+}
+
+static void on_bad(struct lsapi_conv *conv, const char *why)
+{
+    int pid = (int)conv->slot->worker_pid;
+    give_slot(conv, SLOT_BROKEN);
+    if (conv->left)
+        return;
+    fail(conv, 502, "backend.bad_answer",
+         arena_fmt(&conv->exchange->arena,
+                   "The answer of worker %d of app \"%.*s\" can't be used: %s.", pid,
+                   STR_ARG(conv->conf.endpoint->name), why));
+}
+
+static void on_end(struct lsapi_conv *conv)
+{
+    int pid = (int)conv->slot->worker_pid;
+    // What it did not take of the request would be read as the next one.
+    bool clean = lsapi_send_is_done(conv);
+    give_slot(conv, !clean ? SLOT_BROKEN : conv->closing ? SLOT_DETACHED : SLOT_REUSE);
+    conv->answer.complete = true;
+    if (conv->left)
+        return;
+    struct str app = conv->conf.endpoint->name;
+    if (!conv->head_done) {
+        fail(conv, 502, "backend.bad_answer",
+             arena_fmt(&conv->exchange->arena,
+                       "Worker %d of app \"%.*s\" ended its answer without a head.", pid,
+                       STR_ARG(app)));
+    } else if (!conv->answer.discard && conv->head.length > (int64_t)conv->received_bytes) {
+        conv->answer.failed = true;
+        log_warn(exchange_scope(conv->exchange), "backend.body_too_short",
+                 "app \"%.*s\", worker %d promised a Content-Length of %lld bytes and sent %llu; "
+                 "the answer is cut",
+                 STR_ARG(app), pid, (long long)conv->head.length,
+                 (unsigned long long)conv->received_bytes);
+    }
+}
+
+// Reads and acts upon it. The front is not woken: that is for callbacks of the loop.
+static void receive(struct lsapi_conv *conv)
+{
+    const char *why = NULL;
+    enum lsapi_recv_result result = lsapi_recv_step(conv, &why);
+    switch (result) {
+    case LSAPI_RECV_AGAIN:
+        if (conv->paused)
+            clock_stop(conv);
+        break;
+    case LSAPI_RECV_END:
+        on_end(conv);
+        break;
+    case LSAPI_RECV_NOT_TAKEN:
+    case LSAPI_RECV_RESET:
+    case LSAPI_RECV_DIED:
+        on_died(conv, result);
+        break;
+    case LSAPI_RECV_BAD:
+        on_bad(conv, why);
+        break;
+    }
+}
+
+static void after_send(struct lsapi_conv *conv, enum lsapi_send_result result)
+{
+    switch (result) {
+    case LSAPI_SEND_DONE:
+    case LSAPI_SEND_AGAIN:
+        break;
+    case LSAPI_SEND_LOST:
+        // It may have answered before it went; reading tells.
+        conv->slot->readable = true;
+        conv->slot->hangup = true;
+        receive(conv);
+        break;
+    case LSAPI_SEND_TOO_LARGE:
+        give_slot(conv, SLOT_REUSE);
+        conv->answer.complete = true;
+        conv->responded = true;
+        exchange_refuse(conv->exchange, 431, NULL,
+                        "Headers and variables exceed %d bytes, the most that LSAPI carries.",
+                        LSAPI_REQUEST_BYTES_MAX);
+        break;
+    case LSAPI_SEND_FAILED:
+        give_slot(conv, SLOT_BROKEN);
+        fail(conv, 500, "backend.spool_failed",
+             STR("The request's body could not be read back from its temporary file."));
+        break;
+    }
+}
+
+// Last in each callback of the loop.
+static void finish_turn(struct lsapi_conv *conv)
+{
+    respond(conv);
+    if (!conv->left)
+        lsapi_answer_tell(&conv->answer);
+    free_if_unused(conv);
+}
+
+static void on_ready(struct slot *slot, unsigned ready)
+{
+    struct lsapi_conv *conv = conv_of(slot->user);
+    if (ready & POLL_READ)
+        slot->readable = true;
+    if (ready & POLL_HANGUP)
+        slot->hangup = true;
+    if ((ready & POLL_WRITE) && !lsapi_send_is_done(conv))
+        after_send(conv, lsapi_send_more(conv));
+    if (conv->slot == slot && slot->readable && !conv->paused)
+        receive(conv);
+    finish_turn(conv);
+}
+
+static void on_timeout(struct loop_timer *timer)
+{
+    struct lsapi_conv *conv = conv_of(CONTAINER_OF(timer, struct lsapi_conv, timer));
+    int pid = (int)conv->slot->worker_pid;
+    metrics_add(&conv->thread->metrics, request_timeouts, 1);
+    struct endpoint *endpoint = conv->conf.endpoint;
+    conv->left_us = 0;
+    give_slot(conv, SLOT_STUCK);
+    if (!conv->left)
+        fail(
+            conv, 504, "backend.timeout",
+            arena_fmt(&conv->exchange->arena,
+                      "Worker %d of app \"%.*s\" has used up request_time (%lld ms) and is killed.",
+                      pid, STR_ARG(endpoint->name), (long long)endpoint->request_ms));
+    finish_turn(conv);
+}
+
+static void talk(struct lsapi_conv *conv, struct slot *slot)
+{
+    ASSERT(conv->state == LSAPI_CONV_QUEUED && !conv->slot && !slot->user);
+    struct exchange *ex = conv->exchange;
+    conv->state = LSAPI_CONV_TALKING;
+    conv->slot = slot;
+    slot->user = conv;
+    slot->on_ready = on_ready;
+    conv->handed_us = now_us(conv);
+    conv->left_us = (uint64_t)conv->conf.endpoint->request_ms * 1000;
+    ex->facts.worker_pid = slot->worker_pid;
+    ex->facts.queue_us += conv->handed_us - conv->ticket.queued_us;
+    clock_start(conv);
+    after_send(conv, lsapi_send_start(conv));
+}
+
+static void on_slot(struct ticket *t, struct slot *slot)
+{
+    struct lsapi_conv *conv = conv_of(CONTAINER_OF(t, struct lsapi_conv, ticket));
+    talk(conv, slot);
+    finish_turn(conv);
+}
+
+static void on_failed(struct ticket *t, enum endpoint_failure failure, struct str text)
+{
+    static const char *const EVENTS[] = {
+        [ENDPOINT_QUEUE_FULL] = "backend.queue_full",
+        [ENDPOINT_QUEUE_TIMEOUT] = "backend.queue_timeout",
+        [ENDPOINT_START_FAILED] = "backend.no_worker",
+        [ENDPOINT_STOPPED] = "backend.stopped",
+    };
+    struct lsapi_conv *conv = conv_of(CONTAINER_OF(t, struct lsapi_conv, ticket));
+    ASSERT(conv->state == LSAPI_CONV_QUEUED);
+    conv->state = LSAPI_CONV_OVER;
+    struct exchange *ex = conv->exchange;
+    ex->facts.queue_us += now_us(conv) - t->queued_us;
+    if (failure == ENDPOINT_QUEUE_FULL)
+        metrics_add(&conv->thread->metrics, queue_full, 1);
+    else if (failure == ENDPOINT_QUEUE_TIMEOUT)
+        metrics_add(&conv->thread->metrics, queue_timeouts, 1);
+    fail(conv, 503, EVENTS[failure], arena_dup(&ex->arena, text));
+    finish_turn(conv);
+}
+
+static void acquire(struct lsapi_conv *conv)
+{
+    conv->state = LSAPI_CONV_QUEUED;
+    conv->ticket = (struct ticket){
+        .exchange = conv->exchange,
+        .on_slot = on_slot,
+        .on_failed = on_failed,
+        .queued_us = now_us(conv),
+    };
+    struct endpoint *endpoint = conv->conf.endpoint;
+    struct slot *slot = endpoint->ops->acquire(endpoint, &conv->ticket);
+    if (slot)
+        talk(conv, slot);
+    else
+        metrics_add(&conv->thread->metrics, queue_waits, 1);
+}
+
+static void on_spooled(struct exchange *ex, void *arg, enum spool_result result)
+{
+    struct lsapi_conv *conv = conv_of(arg);
+    if (result == SPOOL_DONE) {
+        acquire(conv);
+    } else {
+        conv->state = LSAPI_CONV_OVER;
+        conv->responded = true;
+        spool_refuse(ex, result);
+    }
+    finish_turn(conv);
+}
+
+// The client wants no more of the answer, or has all.
+static void leave(struct lsapi_conv *conv)
+{
+    if (conv->left)
+        return;
+    conv->left = true;
+    conv->answer.discard = true;
+    lsapi_answer_done(&conv->answer);
+    struct endpoint *endpoint = conv->conf.endpoint;
+    switch (conv->state) {
+    case LSAPI_CONV_SPOOLING:
+        spool_stop(conv->spool);
+        conv->state = LSAPI_CONV_OVER;
+        break;
+    case LSAPI_CONV_QUEUED:
+        endpoint->ops->cancel(endpoint, &conv->ticket);
+        conv->state = LSAPI_CONV_OVER;
+        break;
+    case LSAPI_CONV_TALKING: {
+        bool has_all = conv->responded && conv->head.length >= 0
+                       && conv->received_bytes >= (uint64_t)conv->head.length;
+        bool may_finish = has_all || conv->conf.abort == LSAPI_BACKEND_FINISH;
+        if (!may_finish || !lsapi_send_is_done(conv)) {
+            give_slot(conv, SLOT_BROKEN);
+        } else if (conv->paused) {
+            clock_start(conv);
+            receive(conv);
+        }
+        break;
+    }
+    case LSAPI_CONV_OVER:
+        break;
+    }
+}
+
+static void on_abort(struct exchange *ex)
+{
+    leave(conv_of(ex->handler_data));
+}
+
+static void on_answer_close(struct lsapi_answer *a)
+{
+    leave(conv_of(CONTAINER_OF(a, struct lsapi_conv, answer)));
+}
+
+static void on_answer_low(struct lsapi_answer *a)
+{
+    struct lsapi_conv *conv = conv_of(CONTAINER_OF(a, struct lsapi_conv, answer));
+    if (!conv->paused || a->held_bytes > conv->conf.response_buffer_bytes / 2)
+        return;
+    clock_start(conv);
+    receive(conv);
+}
+
+static void on_exchange_gone(void *arg)
+{
+    struct lsapi_conv *conv = conv_of(arg);
+    leave(conv);
+    conv->exchange = NULL;
+    free_if_unused(conv);
+}
+
+void lsapi_backend_serve(struct exchange *ex, const struct lsapi_backend_conf *conf,
+                         const struct cgi_env_script *script)
+{
+    struct lsapi_conv *conv = mem_new(struct lsapi_conv);
+    *conv = (struct lsapi_conv){
+        .magic = LSAPI_CONV_MAGIC,
+        .state = LSAPI_CONV_SPOOLING,
+        .exchange = ex,
+        .thread = ex->thread,
+        .conf = *conf,
+        .script = *script,
+        .chunk = {.file = FD_NONE},
+        .head = {.length = -1},
+        .timer = {.on_expired = on_timeout},
+    };
+    conv->parser = mem_alloc(lsapi_resp_size());
+    lsapi_resp_reset(conv->parser, &conv->hold);
+    lsapi_answer_init(&conv->answer, ex->thread);
+    conv->answer.on_low = on_answer_low;
+    conv->answer.on_close = on_answer_close;
+    arena_defer(&ex->arena, on_exchange_gone, conv);
+    ex->on_abort = on_abort;
+    ex->handler_data = conv;
+    ex->facts.app = conf->endpoint->name;
+    if (!ex->req.has_body) {
+        acquire(conv);
+        finish_turn(conv);
+        return;
+    }
+    enum spool_result result = spool_start(ex, on_spooled, conv, &conv->spool);
+    if (result != SPOOL_WAIT)
+        on_spooled(ex, conv, result);
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// lsapi_conv -- one exchange's conversation with a worker, shared by the files of the LSAPI backend
+// only: what it holds. Its states are drawn in lsapi_backend.c.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/cgi_env.h"
+#include "backend/cgi_resp.h"
+#include "backend/endpoint.h"
+#include "backend/lsapi_answer.h"
+#include "backend/lsapi_backend.h"
+#include "base/buf.h"
+#include "core/exchange.h"
+#include "core/spool.h"
+#include "wire/lsapi.h"
+
+#define LSAPI_CONV_MAGIC      0x4c534356u
+#define LSAPI_CONV_LINE_BYTES 4096 // of the app's log text kept until its line is complete
+
+enum lsapi_conv_state {
+    LSAPI_CONV_SPOOLING, // the request's body comes in
+    LSAPI_CONV_QUEUED,   // waits for a slot
+    LSAPI_CONV_TALKING,  // a worker has the request; answers
+    LSAPI_CONV_OVER      // no slot any more; the client may still take what is held
+};
+
+// It lives on the heap: it may outlast its exchange while a worker finishes for nobody.
+struct lsapi_conv {
+    uint32_t magic;
+    enum lsapi_conv_state state;
+    struct exchange *exchange; // NULL: gone
+    struct thread *thread;
+    struct lsapi_backend_conf conf;
+    struct cgi_env_script script;
+    struct spool *spool; // NULL: the request has no body
+    struct ticket ticket;
+    struct slot *slot; // while TALKING
+    bool left;         // the client wants no more; nothing of the exchange is touched
+    bool responded;    // exchange_respond or exchange_refuse was called
+    bool retried;
+
+    // Sending (lsapi_send.c).
+    struct buf unsent;       // rest of the packet that the socket did not take
+    bool packet_sent;        // in whole: the worker may know of the request
+    struct body *upload;     // NULL: all taken from it
+    struct body_chunk chunk; // being written
+
+    // Receiving (lsapi_recv.c).
+    struct lsapi_resp *parser;
+    struct buf hold; // for the parser
+    struct buf line; // the app's log text, an incomplete line
+    struct cgi_resp head;
+    bool heard; // at least one byte has come from the worker
+    bool head_done;
+    bool closing;            // CONN_CLOSE seen
+    bool paused;             // the client is slow: reading waits until it has taken some
+    uint64_t received_bytes; // of the answer's body
+    struct lsapi_answer answer;
+
+    // Time: request_time counts while the worker can go on.
+    struct loop_timer timer;
+    uint64_t handed_us;  // when the slot was taken
+    uint64_t resumed_us; // when the clock was started last
+    uint64_t left_us;    // of request_time, at that moment
+};

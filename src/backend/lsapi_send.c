@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// lsapi_send -- see lsapi_send.h.
+#include "backend/lsapi_send.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "backend/lsapi_conv.h"
+#include "base/assert.h"
+#include "os/fd.h"
+#include "os/sock.h"
+
+#define PULL_BYTES (64 * 1024)
+
+STATIC_ASSERT(THREAD_SCRATCH_BYTES >= LSAPI_REQUEST_BYTES_MAX);
+
+static bool chunk_is_empty(const struct body_chunk *chunk)
+{
+    return chunk->bytes.len == 0 && chunk->file_bytes == 0;
+}
+
+// Loads the next piece of the request's body. False: the spool can't give what it promised.
+static bool load_chunk(struct lsapi_conv *conv)
+{
+    while (conv->upload && chunk_is_empty(&conv->chunk)) {
+        switch (body_pull(conv->upload, PULL_BYTES, &conv->chunk)) {
+        case BODY_DATA:
+            break;
+        case BODY_END:
+            body_close(conv->upload);
+            conv->upload = NULL;
+            conv->chunk = (struct body_chunk){.file = FD_NONE};
+            break;
+        case BODY_WAIT: // a complete spool never waits
+        case BODY_FAIL:
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool put_packet(struct lsapi_conv *conv, struct wr *w)
+{
+    struct cgi_env env;
+    int64_t body_bytes = conv->spool ? spool_length(conv->spool) : -1;
+    cgi_env_make(conv->exchange, &conv->script, body_bytes, &env);
+    struct lsapi_request req = {
+        .env = env.vars,
+        .env_count = env.var_count,
+        .special = conv->conf.special,
+        .special_count = conv->conf.special_count,
+        .headers = env.headers,
+        .header_count = env.header_count,
+        .request_line = conv->exchange->req.line,
+        .body_bytes = body_bytes < 0 ? 0 : body_bytes,
+    };
+    return lsapi_put_request(w, &req);
+}
+
+static bool is_full(ssize_t rc)
+{
+    return rc == -EAGAIN || rc == -EWOULDBLOCK;
+}
+
+enum lsapi_send_result lsapi_send_start(struct lsapi_conv *conv)
+{
+    struct wr w = {.ptr = conv->thread->scratch, .size = LSAPI_REQUEST_BYTES_MAX};
+    if (!put_packet(conv, &w))
+        return LSAPI_SEND_TOO_LARGE;
+    conv->upload = conv->spool ? spool_body(conv->spool) : NULL;
+    conv->chunk = (struct body_chunk){.file = FD_NONE};
+    if (!load_chunk(conv))
+        return LSAPI_SEND_FAILED;
+    struct iovec iov[2] = {
+        {.iov_base = w.ptr, .iov_len = w.len},
+        {.iov_base = (void *)(uintptr_t)conv->chunk.bytes.ptr, .iov_len = conv->chunk.bytes.len},
+    };
+    ssize_t sent = fd_writev(conv->slot->fd, iov, conv->chunk.bytes.len ? 2 : 1);
+    if (sent < 0 && !is_full(sent))
+        return LSAPI_SEND_LOST;
+    size_t count = sent < 0 ? 0 : (size_t)sent;
+    struct str rest = str_skip(wr_view(&w), count);
+    if (rest.len) {
+        // The scratch is anybody's after this callback.
+        bool fits = buf_put(&conv->unsent, rest);
+        ASSERT(fits);
+        return LSAPI_SEND_AGAIN;
+    }
+    conv->packet_sent = true;
+    conv->chunk.bytes = str_skip(conv->chunk.bytes, count - w.len);
+    return conv->upload ? lsapi_send_more(conv) : LSAPI_SEND_DONE;
+}
+
+// Writes from the chunk at hand once. Count or -errno; 0: the file has ended early.
+static ssize_t write_chunk(struct lsapi_conv *conv)
+{
+    struct body_chunk *chunk = &conv->chunk;
+    if (chunk->file_bytes == 0) {
+        ssize_t sent = fd_write(conv->slot->fd, chunk->bytes);
+        if (sent > 0)
+            chunk->bytes = str_skip(chunk->bytes, (size_t)sent);
+        return sent;
+    }
+    ssize_t sent =
+        sock_sendfile(conv->slot->fd, chunk->file, &chunk->offset, (size_t)chunk->file_bytes);
+    if (sent > 0)
+        chunk->file_bytes -= (uint64_t)sent;
+    return sent;
+}
+
+enum lsapi_send_result lsapi_send_more(struct lsapi_conv *conv)
+{
+    while (buf_len(&conv->unsent)) {
+        ssize_t sent = fd_write(conv->slot->fd, buf_view(&conv->unsent));
+        if (sent < 0)
+            return is_full(sent) ? LSAPI_SEND_AGAIN : LSAPI_SEND_LOST;
+        buf_take(&conv->unsent, (size_t)sent);
+    }
+    conv->packet_sent = true;
+    for (;;) {
+        if (!load_chunk(conv))
+            return LSAPI_SEND_FAILED;
+        if (!conv->upload)
+            return LSAPI_SEND_DONE;
+        ssize_t sent = write_chunk(conv);
+        if (sent == 0)
+            return LSAPI_SEND_FAILED;
+        if (sent < 0)
+            return is_full(sent) ? LSAPI_SEND_AGAIN : LSAPI_SEND_LOST;
+    }
+}
+
+bool lsapi_send_is_done(const struct lsapi_conv *conv)
+{
+    return conv->packet_sent && !conv->upload;
+}
