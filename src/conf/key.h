@@ -66,7 +66,8 @@ extern const struct key_type
 extern const struct key_type KEY_LOG;  // struct str: stdout, stderr, or a path as KEY_FILE
 extern const struct key_type KEY_ENUM; // int: index in key->words
 extern const struct key_type
-    KEY_WORDS; // struct key_words: one or more strings; a repeat replaces, unless `repeats`
+    KEY_WORDS; // struct key_words: one or more strings, at most `max` if set;
+                                       // replaces the parent scope's unless `repeats`
 extern const struct key_type
     KEY_PAIRS; // struct key_pairs: NAME VALUE, repeatable; a later equal name replaces
 extern const struct key_type KEY_RANGE; // struct key_range: MIN..MAX or N
