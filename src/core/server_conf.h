@@ -14,7 +14,6 @@
 extern struct module server_conf_module;
 
 struct server_conf {
-    struct str instance;   // [A-Za-z0-9._-]+
     struct key_words user; // empty, or NAME, or NAME GROUP
     int64_t threads;       // 0: one per processor
     int64_t drain_ms;      // longest wait for running requests at stop
