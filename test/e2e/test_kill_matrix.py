@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 and SIGSEGV of each role, in each order, idle and under load.
+
+At most the requests of the killed process are lost, the next request is served within a second, nothing is left behind
+within 5 s, and there are no zombies. A stand-in service manager holds the listening socket and restarts the keeper.
+"""
+import itertools
+import os
+import signal
+import time
+
+import pytest
+
+from support import proc, wait
+from support.http import Closed
+from support.load import Load
+from support.manager import Manager
+from support.server import leftovers
+
+ROLES = ["keeper", "loader", "server", "spawner", "worker"]
+CLIENTS = 4
+
+
+@pytest.fixture
+def managed(godwit):
+    godwit.file("index.html", "home")
+    godwit.file("hello.php", "<?php usleep(1000); echo 'hello';")
+    godwit.config("""
+        listen 127.0.0.1:%(port)d;
+        include more/*.conf;
+        site _ { root %(www)s; app php { workers 1..3; } }
+    """)
+    (godwit.base / "more").mkdir()
+    godwit.expect_failure = True  # it is killed over and over
+    with Manager(godwit) as manager:
+        served_within(godwit, 5)
+        yield godwit, manager
+
+
+def served_within(godwit, seconds: float) -> None:
+    """A request that comes now is answered within the time; one that died with its process may be repeated."""
+    def served():
+        try:
+            with godwit.connect(seconds) as c:
+                return c.get("/hello.php").text == "hello"
+        except (Closed, OSError, AssertionError):
+            return False
+    wait.until(served, seconds, "the next request is served")
+
+
+def victims(godwit, role: str) -> list:
+    if role == "loader":
+        return [hang_loader(godwit)]
+    return [wait.until(lambda: godwit.processes(role), 5, f"a {role}")[0]]
+
+
+def hang_loader(godwit) -> proc.Process:
+    """Starts a reload whose loader waits in an include that never ends."""
+    fifo = godwit.base / "more" / "hang.conf"
+    if not fifo.exists():
+        os.mkfifo(fifo)
+        fifo.chmod(0o644)
+    godwit.process.send_signal(signal.SIGHUP)
+    return godwit.one("loader")
+
+
+def kill(godwit, manager, role: str, sig: int) -> None:
+    for victim in victims(godwit, role):
+        os.kill(victim.pid, sig)
+        wait.until(lambda: not proc.is_alive(victim), 5, f"{role} {victim.pid} ends of the signal")
+    fifo = godwit.base / "more" / "hang.conf"
+    if fifo.exists():
+        fifo.unlink()
+    if role == "keeper":
+        manager.wait_ready()
+
+
+def only_one_tree(godwit) -> bool:
+    tree = {p.pid for p in godwit.processes()}
+    return all(p.pid in tree for p in leftovers())
+
+
+def no_zombies(godwit) -> bool:
+    return not [p for p in proc.below(godwit.pid) if p.is_zombie]
+
+
+def look_after(godwit) -> None:
+    wait.until(lambda: only_one_tree(godwit), 5, lambda: f"left behind: {[p.command for p in leftovers()]}")
+    wait.until(lambda: no_zombies(godwit), 5, "no zombies")
+
+
+ORDERS = list(itertools.permutations(ROLES, 2))
+
+
+@pytest.mark.seconds(300)
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGSEGV], ids=["kill", "segv"])
+def test_idle(managed, sig):
+    godwit, manager = managed
+    for order in ORDERS:
+        for role in order:
+            kill(godwit, manager, role, sig)
+        began = time.monotonic()
+        served_within(godwit, 1)
+        assert time.monotonic() - began < 1 * wait.SCALE, order
+        look_after(godwit)
+
+
+@pytest.mark.seconds(300)
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGSEGV], ids=["kill", "segv"])
+def test_under_load(managed, sig):
+    godwit, manager = managed
+    lost_at_most = {"keeper": CLIENTS, "server": CLIENTS, "worker": 1, "spawner": 0, "loader": 0}
+    with Load(godwit.address, "/hello.php", clients=CLIENTS) as load:
+        load.wait_done(20)
+        for order in ORDERS:
+            before = len(load.failures)
+            for role in order:
+                kill(godwit, manager, role, sig)
+                load.wait_done(1, 1)
+            load.wait_done(20)
+            lost = load.failures[before:]
+            assert len(lost) <= sum(lost_at_most[role] for role in order), (order, lost)
+            look_after(godwit)
+
+
+def test_all_at_once(managed):
+    """Everything but the keeper dies in the same moment."""
+    godwit, _ = managed
+    for _ in range(5):
+        for p in godwit.processes():
+            if p.role in ("server", "spawner", "worker"):
+                os.kill(p.pid, signal.SIGKILL)
+        served_within(godwit, 1)
+        look_after(godwit)
+
+
+def test_keeper_takes_all_with_it(godwit):
+    """Without a service manager: when the keeper is killed, no process of the instance stays."""
+    godwit.file("hello.php", "<?php echo 'hello';")
+    godwit.expect_failure = True
+    godwit.php("workers 2..2;")
+    assert godwit.get("/hello.php").text == "hello"
+    everyone = godwit.processes()
+    assert {p.role for p in everyone} >= {"keeper", "server", "spawner", "worker"}
+    os.kill(godwit.pid, signal.SIGKILL)
+    godwit.process.wait(5)
+    wait.until(lambda: not [p for p in everyone if proc.is_alive(p)], 5,
+               lambda: f"left behind: {[p.command for p in everyone if proc.is_alive(p)]}")
+
+
+def test_stopped_server_is_not_mistaken_for_dead(godwit):
+    """SIGSTOP and SIGCONT lose nothing."""
+    godwit.file("hello.php", "<?php echo 'hello';")
+    godwit.php("workers 1..2;")
+    server = godwit.one("server")
+    with godwit.connect() as c:
+        assert c.get("/hello.php").text == "hello"
+        os.kill(server.pid, signal.SIGSTOP)
+        c.send("GET /hello.php HTTP/1.1\r\nHost: a\r\n\r\n")
+        os.kill(server.pid, signal.SIGCONT)
+        assert c.read().text == "hello"
+    assert godwit.one("server").pid == server.pid

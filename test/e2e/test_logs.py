@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs: access lines in both forms, the error log, what apps write, rotation."""
+import json
+import re
+import signal
+
+from support import wait
+from support.server import Log
+
+def make_logs(godwit) -> None:
+    (godwit.base / "logs").mkdir()
+    (godwit.base / "logs").chmod(0o777)
+
+
+def test_combined(godwit):
+    make_logs(godwit)
+    godwit.file("a.txt", "12345")
+    godwit.simple("access_log %(base)s/logs/access.log combined;")
+    godwit.get("/a.txt?q=1", {"Referer": "http://from.example/", "User-Agent": 'agent "x" or y'})
+    line = Log(godwit.base / "logs" / "access.log").wait(r'^127\.0\.0\.1 .*$').group(0)
+    assert re.match(r'127\.0\.0\.1 - - \[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "GET /a\.txt\?q=1 HTTP/1\.1" 200 5 '
+                    r'"http://from\.example/" "agent (\\"|\\x22)x(\\"|\\x22) or y"', line), line
+
+
+def test_json(godwit):
+    make_logs(godwit)
+    godwit.file("hello.php", "<?php echo getmypid();")
+    godwit.php(site="access_log %(base)s/logs/access.json json;")
+    pid = int(godwit.get("/hello.php?x=%22", {"User-Agent": 'quote " and é'}).text)
+    line = json.loads(Log(godwit.base / "logs" / "access.json").wait(r"^\{.*\}$").group(0))
+    assert re.fullmatch(r"[0-9a-f]{16}", line["request_id"])
+    assert (line["method"], line["status"], line["worker_pid"]) == ("GET", 200, pid)
+    assert line["target"] == "/hello.php?x=%22"
+    assert line["site"] == "_" and line["app"]
+    assert line["remote_addr"] == "127.0.0.1"
+    assert line["body_bytes"] == len(str(pid))
+    for name in ("queue_ms", "backend_ms", "total_ms"):
+        assert 0 <= line[name] < 10000, name
+
+
+def test_forged_lines_stay_in_one_line(godwit):
+    make_logs(godwit)
+    godwit.file("a.txt", "x")
+    godwit.simple("access_log %(base)s/logs/access.log combined;")
+    with godwit.connect() as c:
+        c.send(b"GET /a.txt?\x7f\xff HTTP/1.1\r\nHost: a\r\nUser-Agent: \xff\t\"end\r\n\r\n")
+        c.read()
+    godwit.get("/a.txt?second")
+    log = Log(godwit.base / "logs" / "access.log")
+    log.wait("second")
+    assert all(re.match(r"127\.0\.0\.1 ", line) for line in log.text().splitlines())
+    assert not re.search(r"[^\x20-\x7e\n\t]", log.text())
+
+
+def test_reopen(godwit):
+    make_logs(godwit)
+    godwit.file("a.txt", "x")
+    godwit.simple("access_log %(base)s/logs/access.log combined;", top="error_log %(base)s/logs/error.log;")
+    access, rotated = godwit.base / "logs" / "access.log", godwit.base / "logs" / "access.log.1"
+    godwit.get("/a.txt?before")
+    Log(access).wait("before")
+    access.rename(rotated)
+    godwit.get("/a.txt?between")
+    Log(rotated).wait("between")
+    godwit.process.send_signal(signal.SIGUSR1)
+    wait.until(access.exists, 5, "a new file")
+    wait.until(lambda: (godwit.get("/a.txt?after"), "after" in Log(access).text())[1], 5, "lines in the new file")
+    assert "before" not in Log(access).text()
+
+
+def test_app_output_line_by_line(godwit):
+    godwit.file("e.php", r"""<?php error_log('first line'); fwrite(fopen('php://stderr', 'w'), "second\nthird \x1b[31m\n"); echo getmypid();""")
+    godwit.php()
+    pid = godwit.get("/e.php").text
+    for text in ("first line", "second", "third "):
+        line = godwit.stderr.wait(rf"^.*app\.output.*{text}.*$").group(0)
+        assert pid in line, line
+    assert "\x1b" not in godwit.stderr.text()
+
+
+def test_error_of_ours_explains_itself(godwit):
+    godwit.file("die.php", "<?php posix_kill(getmypid(), 9);")
+    godwit.php()
+    answer = godwit.get("/die.php")
+    assert answer.status == 502
+    request_id = re.search(r"[0-9a-f]{16}", answer.text).group(0)
+    line = godwit.stderr.wait(rf"^.*{request_id}.*$").group(0)
+    assert "SIGKILL" in line or "worker" in line
+    assert "die.php" not in answer.text
+
+
+def test_error_log_line_form(godwit):
+    godwit.simple()
+    for line in godwit.stderr.text().splitlines():
+        assert re.match(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (error|warn|info|debug) [a-z_]+\.[a-z_]+ |http://|Serving|\s)", line), line
+
+
+def test_journald_form(godwit):
+    godwit.simple(top="log_format journald;")
+    godwit.stderr.wait(r"^<6>.*config\.loaded")
+
+
+def test_access_log_to_stdout(godwit):
+    godwit.file("a.txt", "x")
+    godwit.simple("access_log stdout combined;")
+    godwit.get("/a.txt?to-stdout")
+    godwit.stderr.wait("to-stdout")  # the harness sends both to one file
+
+
+def test_access_log_off(godwit):
+    godwit.file("a.txt", "x")
+    godwit.simple("access_log off;")
+    godwit.get("/a.txt?unseen")
+    godwit.stop()
+    assert "unseen" not in godwit.stderr.text()

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MediaWiki as Debian packages it, with SQLite, installed by its own command: read, log in, edit, upload."""
+import html
+import os
+import pwd
+import re
+import shutil
+import struct
+import subprocess
+import zlib
+from urllib.parse import urlencode
+
+import pytest
+
+from support.http import multipart
+from support.server import APP_USER, IS_ROOT, Godwit, make_base, remove_base
+
+WIKI = "/usr/share/mediawiki"
+PASSWORD = "godwit flies eleven days"
+
+
+class Browser:
+    """Keeps cookies, follows redirects, fills in forms."""
+
+    def __init__(self, godwit):
+        self.godwit, self.cookies = godwit, {}
+
+    def request(self, method, target, headers=None, body=None):
+        for _ in range(5):
+            sent = dict(headers or {})
+            if self.cookies:
+                sent["Cookie"] = "; ".join(f"{k}={v}" for k, v in self.cookies.items())
+            answer = self.godwit.request(method, target, sent, body, host=f"127.0.0.1:{self.godwit.port}")
+            for cookie in answer.all("Set-Cookie"):
+                name, _, value = cookie.split(";")[0].partition("=")
+                self.cookies[name] = value
+            if answer.status not in (301, 302, 303):
+                return answer
+            target = re.sub(r"^http://[^/]+", "", answer.header("Location"))
+            method, headers, body = "GET", None, None
+        raise AssertionError("too many redirects")
+
+    def get(self, target):
+        return self.request("GET", target)
+
+    def submit(self, page: str, form_id: str, **values):
+        """Posts the form of that id with its hidden fields and these values."""
+        form = re.search(rf'<form\b[^>]*\b(?:id|name)="{form_id}".*?</form>', page, re.S)
+        assert form, f"no form {form_id} in\n{page[:2000]}"
+        text = form.group(0)
+        fields = {}
+        for tag in re.findall(r"<input\b[^>]*>", text):
+            attributes = {k: html.unescape(v) for k, v in re.findall(r"""([\w-]+)=["']([^"']*)["']""", tag)}
+            if attributes.get("type") == "hidden" and "name" in attributes:
+                fields[attributes["name"]] = attributes.get("value", "")
+        files = {k: v for k, v in values.items() if isinstance(v, tuple)}
+        fields.update({k: v for k, v in values.items() if k not in files})
+        action = html.unescape(re.search(r'action="([^"]*)"', text).group(1))
+        if files or "multipart/form-data" in text:
+            headers, body = multipart(fields, files)
+        else:
+            headers, body = {"Content-Type": "application/x-www-form-urlencoded"}, urlencode(fields).encode()
+        return self.request("POST", action, headers, body)
+
+
+def hand_over(path) -> None:
+    """Gives a tree to the user that the workers run as."""
+    if IS_ROOT:
+        entry = pwd.getpwnam(APP_USER)
+        for directory, _, files in os.walk(path):
+            os.chown(directory, entry.pw_uid, entry.pw_gid)
+            for name in files:
+                os.chown(os.path.join(directory, name), entry.pw_uid, entry.pw_gid)
+
+
+@pytest.fixture(scope="module")
+def wiki():
+    instance = Godwit(make_base())
+    state = instance.data
+    subprocess.run(
+        ["php", f"{WIKI}/maintenance/install.php", "--dbtype", "sqlite", "--dbname", "wiki", "--dbpath", str(state / "db"),
+         "--server", f"http://127.0.0.1:{instance.port}", "--scriptpath", "", "--confpath", str(state),
+         "--pass", PASSWORD, "Bird Watch", "Admin"],
+        check=True, capture_output=True, timeout=100, env={**os.environ, "TMPDIR": str(instance.base)})
+    shutil.copytree(f"{WIKI}/images/", state / "images")
+    with open(state / "LocalSettings.php", "a") as settings:
+        settings.write(f"""
+$wgArticlePath = '/index.php/$1';
+$wgUsePathInfo = true;
+$wgEnableUploads = true;
+$wgUploadDirectory = '{state}/images';
+$wgCacheDirectory = '{state}/cache';
+$wgMainCacheType = CACHE_NONE;
+""")
+    (state / "cache").mkdir()
+    hand_over(state)
+    instance.config("""
+        listen 127.0.0.1:%(port)d;
+        site _ {
+            root %(wiki)s;
+            app php { %(user)s workers 0..4; env MW_CONFIG_FILE %(data)s/LocalSettings.php; }
+            path /images/ {
+                # Its .htaccess turns PHP off, which is so for these paths here too.
+                root %(data)s/images;
+                htaccess ignore;
+                app off;
+            }
+        }
+    """, wiki=WIKI, user=f"user {APP_USER};" if IS_ROOT else "")
+    instance.start()
+    yield instance
+    instance.finish()
+    remove_base(instance.base)
+
+
+@pytest.fixture
+def browser(wiki):
+    return Browser(wiki)
+
+
+@pytest.fixture
+def admin(browser):
+    page = browser.get("/index.php?title=Special:UserLogin")
+    assert page.status == 200
+    answer = browser.submit(page.text, "userlogin", wpName="Admin", wpPassword=PASSWORD, wpLoginAttempt="Log in")
+    assert answer.status == 200
+    assert 'wgUserName":"Admin"' in answer.text, "logged in"
+    return browser
+
+
+def test_main_page_and_its_assets(browser):
+    page = browser.get("/")
+    assert page.status == 200 and "<title>Bird Watch</title>" in page.text
+    assert "MediaWiki has been installed" in page.text
+    assets = {html.unescape(a) for a in re.findall(r'(?:href|src)="(/(?:load\.php|resources|skins)[^"]*)"', page.text)}
+    assert len(assets) >= 3
+    for asset in assets:
+        answer = browser.get(asset)
+        assert answer.status == 200 and answer.body, asset
+        kind = answer.header("Content-Type")
+        assert kind.split("/")[0] in ("text", "image", "application"), (asset, kind)
+    style = next(a for a in assets if "only=styles" in a)
+    tag = browser.get(style).header("ETag")
+    assert browser.request("GET", style, {"If-None-Match": tag}).status == 304, "load.php answers conditionals"
+
+
+def test_static_resources(browser):
+    answer = browser.get("/resources/assets/mediawiki.png") if os.path.exists(f"{WIKI}/resources/assets/mediawiki.png") \
+        else browser.get("/resources/assets/poweredby_mediawiki_88x31.png")
+    assert answer.status == 200 and answer.header("Content-Type") == "image/png"
+    assert answer.body.startswith(b"\x89PNG")
+
+
+def test_title_in_the_path(browser):
+    page = browser.get("/index.php/Special:Version")
+    assert page.status == 200 and "litespeed" in page.text and "SQLite" in page.text
+    assert browser.get("/index.php/No_such_page").status == 404
+    assert browser.get("/index.php/Caf%C3%A9_%26_Bar").status == 404
+    assert "Café &amp; Bar" in browser.get("/index.php/Caf%C3%A9_%26_Bar").text
+
+
+def test_wrong_password(browser):
+    page = browser.get("/index.php?title=Special:UserLogin")
+    answer = browser.submit(page.text, "userlogin", wpName="Admin", wpPassword="wrong", wpLoginAttempt="Log in")
+    assert 'wgUserName":null' in answer.text
+
+
+def test_edit_and_read_back(admin, wiki):
+    text = "The '''godwit''' flies.\n\nÜber den Ozean & <nowiki><b></nowiki>\n"
+    page = admin.get("/index.php?title=Godwit&action=edit")
+    saved = admin.submit(page.text, "editform", wpTextbox1=text, wpSummary="first", wpSave="Save")
+    assert saved.status == 200 and "The <b>godwit</b> flies." in saved.text
+    stranger = Browser(wiki)
+    page = stranger.get("/index.php/Godwit").text
+    assert "The <b>godwit</b> flies." in page and "Über den Ozean &amp; &lt;b&gt;" in page
+    assert stranger.get("/index.php?title=Godwit&action=raw").text.strip() == text.strip()
+    assert "first" in stranger.get("/index.php?title=Godwit&action=history").text
+
+
+def png(width: int, height: int) -> bytes:
+    def part(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + bytes([200, y, 99]) * width for y in range(height))
+    return (b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+            + part(b"IDAT", zlib.compress(rows)) + part(b"IEND", b""))
+
+
+def test_upload(admin):
+    picture = png(40, 30)
+    page = admin.get("/index.php/Special:Upload")
+    answer = admin.submit(page.text, "mw-upload-form", wpUploadFile=("bird.png", "image/png", picture), wpDestFile="Bird.png",
+                          wpUploadDescription="a bird", wpIgnoreWarning="1", wpUpload="Upload file")
+    assert answer.status == 200 and "Bird.png" in answer.text
+    link = re.search(r'href="(/images/[^"]*Bird\.png)"', answer.text).group(1)
+    assert admin.get(link).body == picture
+
+
+def test_api(browser):
+    answer = browser.get("/api.php?action=query&meta=siteinfo&format=json")
+    assert answer.header("Content-Type").startswith("application/json")
+    assert '"sitename":"Bird Watch"' in answer.text
+    assert browser.get("/rest.php/v1/page/Main_Page").status == 200
+
+
+def test_what_its_htaccess_files_protect_is_refused(browser):
+    for target in ("/includes/WebStart.php", "/includes/DefaultSettings.php", "/maintenance/install.php", "/vendor/autoload.php",
+                   "/languages/Language.php", "/includes/", "/maintenance/tables.json"):
+        assert browser.get(target).status == 403, target
+
+
+def test_no_script_runs_among_the_uploads(browser, wiki):
+    (wiki.data / "images" / "evil.php").write_text("<?php echo 'ran';")
+    answer = browser.get("/images/evil.php")
+    assert answer.body != b"ran"
+    (wiki.data / "images" / "evil.php").unlink()
+
+
+def test_no_php_notices(browser, wiki):
+    browser.get("/index.php/Main_Page")
+    assert not re.search(r"PHP (Notice|Warning|Fatal|Deprecated)", wiki.stderr.text())

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Workers that misbehave: at most their own request is lost, and the pool knows where each of them is."""
+import os
+import re
+import time
+
+import pytest
+
+from support import proc, wait
+from support.http import Closed, format_request
+from support.load import Load
+
+
+@pytest.fixture
+def hello(godwit):
+    godwit.file("hello.php", "<?php echo getmypid();")
+    return godwit
+
+
+def states(godwit) -> list:
+    return sorted(w["state"] for w in godwit.app()["workers"])
+
+
+def test_child_that_keeps_the_descriptor(hello):
+    """A grandchild holds the worker's connection open: the worker's death is still seen, and it is replaced."""
+    hello.file("fork.php", f"""<?php
+        exec("sh -c 'touch {hello.data}/child; while [ ! -e {hello.data}/open ]; do sleep 0.05; done' >/dev/null 2>&1 &");
+        echo getmypid();""")
+    hello.php("workers 1..1;")
+    pid = int(hello.get("/fork.php").text)
+    wait.until((hello.data / "child").exists, 5, "the grandchild runs")
+    os.kill(pid, 9)
+    wait.until(lambda: proc.look(pid) is None, 5, "the worker is collected")
+    began = time.monotonic()
+    assert int(hello.get("/hello.php").text) != pid
+    assert time.monotonic() - began < 3
+    (hello.data / "open").touch()
+
+
+def test_work_after_the_answer(hello):
+    """litespeed_finish_request: the client has its answer, the worker is detached, others are served."""
+    hello.file("after.php", f"""<?php
+        echo getmypid(); litespeed_finish_request();
+        while (!file_exists('{hello.data}/open')) {{ usleep(5000); clearstatcache(); }}
+        touch('{hello.data}/done-' . getmypid());""")
+    hello.php("workers 0..2;")
+    pid = int(hello.get("/after.php").text)
+    wait.until(lambda: "detached" in states(hello), 5, lambda: f"a detached worker: {states(hello)}")
+    assert int(hello.get("/hello.php").text) != pid
+    (hello.data / "open").touch()
+    wait.until((hello.data / f"done-{pid}").exists, 5, "the rest of the script")
+    wait.until(lambda: "detached" not in states(hello), 5, "it is free or gone afterwards")
+
+
+def test_detached_workers_count(hello):
+    hello.file("after.php", f"""<?php echo 'ok'; litespeed_finish_request();
+        while (!file_exists('{hello.data}/open')) {{ usleep(5000); clearstatcache(); }}""")
+    hello.php("workers 0..2;")
+    for _ in range(2):
+        assert hello.get("/after.php").text == "ok"
+    with hello.connect(15) as c:
+        c.send(format_request("GET", "/hello.php"))
+        wait.until(lambda: hello.app()["queue"]["waiting"] == 1, 5, "the third request waits")
+        assert len(hello.app()["workers"]) == 2
+        (hello.data / "open").touch()
+        assert c.read().status == 200
+
+
+@pytest.mark.parametrize("code", ["posix_kill(getmypid(), 9);", "posix_kill(getmypid(), 11);", "posix_kill(getmypid(), 6);"])
+def test_worker_that_dies_in_a_request(hello, code):
+    hello.file("die.php", f"<?php {code}")
+    hello.php("workers 1..2;")
+    for _ in range(3):
+        answer = hello.get("/die.php")
+        assert answer.status == 502
+        assert hello.get("/hello.php").status == 200
+    assert len(re.findall(r"worker\.died", hello.stderr.text())) >= 3
+
+
+def test_worker_that_dies_after_a_part_of_its_answer(hello):
+    hello.file("part.php", "<?php echo str_repeat('x', 100000); flush(); posix_kill(getmypid(), 9);")
+    hello.php("workers 1..1;")
+    with hello.connect() as c:
+        c.send(format_request("GET", "/part.php"))
+        with pytest.raises(Closed):  # must not look complete
+            c.read()
+    assert hello.get("/hello.php").status == 200
+    assert hello.status()["metrics"]["responses_cut"] >= 1
+
+
+def test_killed_while_idle(hello):
+    hello.php("workers 2..4;")
+    hello.get("/hello.php")
+    for _ in range(10):
+        for worker in hello.app()["workers"]:
+            os.kill(worker["pid"], 9)
+        assert hello.get("/hello.php").status == 200, "a request meets no dead worker"
+
+
+def test_random_kills_cost_at_most_one_request_each(hello):
+    hello.file("work.php", "<?php usleep(3000); echo getmypid();")
+    hello.php("workers 2..4;")
+    kills = 0
+    with Load(hello.address, "/work.php", clients=6) as load:
+        load.wait_done(50)
+        for _ in range(20):
+            workers = [w for w in hello.app()["workers"] if w["state"] in ("idle", "running", "reading")]
+            if workers:
+                os.kill(workers[kills % len(workers)]["pid"], 9)
+                kills += 1
+            load.wait_done(30)
+    assert kills >= 10
+    assert len(load.failures) <= kills, load.failures
+    assert all("502" in f for f in load.failures), load.failures
+
+
+def test_crash_in_boot(hello):
+    """The spawner cannot even load its program: 503 that explains itself; the site's files are still served."""
+    hello.file("a.txt", "static")
+    hello.php("workers 0..2; command /bin/false;")
+    began = time.monotonic()
+    answer = hello.get("/hello.php")
+    assert answer.status == 503 and answer.header("Retry-After")
+    assert time.monotonic() - began < 10
+    assert hello.get("/a.txt").text == "static"
+    hello.stderr.wait(r"app\.failed")
+    failure = hello.app()["last_failure"]
+    assert failure and "exited with 1" in str(failure)
+
+
+def test_hang_in_boot(hello):
+    hello.file("a.txt", "static")
+    hello.php("workers 0..2; start_time 1s; command /bin/sleep 1000;")
+    answer = hello.get("/hello.php")
+    assert answer.status == 503
+    assert hello.get("/a.txt").text == "static"
+    hello.stderr.wait(r"app\.failed")
+    wait.until(lambda: not [p for p in hello.processes() if "sleep" in p.command], 5, "what hung is ended")
+
+
+def test_never_answers(hello):
+    """request_time: the worker is killed, the client gets 504, the next request is served."""
+    hello.file("never.php", "<?php while (true) usleep(1000);")
+    hello.file("cpu.php", "<?php while (true);")
+    hello.php("workers 1..1; request_time 1s; ini max_execution_time 0;")
+    for target in ("/never.php", "/cpu.php"):
+        pid = int(hello.get("/hello.php").text)
+        began = time.monotonic()
+        answer = hello.get(target)
+        assert answer.status == 504 and 0.9 < time.monotonic() - began < 5
+        assert int(hello.get("/hello.php").text) != pid
+        wait.until(lambda: proc.look(pid) is None, 5, "the stuck worker is gone")
+        line = hello.stderr.wait(r"^.*request_time.*$").group(0)
+        assert str(pid) in line
+    assert hello.status()["metrics"]["request_timeouts"] == 2
+
+
+def test_request_time_after_the_head_cuts(hello):
+    hello.file("half.php", "<?php echo str_repeat('x', 100000); flush(); while (true) usleep(1000);")
+    hello.php("workers 1..1; request_time 1s;")
+    with hello.connect() as c:
+        c.send(format_request("GET", "/half.php"))
+        assert c.head().status == 200
+        with pytest.raises(Closed):
+            while c.chunk():
+                pass
+
+
+def test_queue_limit(hello):
+    hello.file("wait.php", f"<?php while (!file_exists('{hello.data}/open')) {{ usleep(5000); clearstatcache(); }} echo 'ok';")
+    hello.php("workers 0..1; queue 2;")
+    held = [hello.connect(30) for _ in range(3)]
+    for n, c in enumerate(held):
+        c.send(format_request("GET", "/wait.php"))
+        wait.until(lambda: hello.app()["queue"]["waiting"] == n, 10, f"{n} wait")
+    answer = hello.get("/hello.php")
+    assert answer.status == 503 and answer.header("Retry-After")
+    assert hello.status()["metrics"]["queue_full"] == 1
+    (hello.data / "open").touch()
+    assert [c.read().text for c in held] == ["ok"] * 3
+    for c in held:
+        c.close()
+
+
+def test_queue_time(hello):
+    hello.file("wait.php", f"<?php while (!file_exists('{hello.data}/open')) {{ usleep(5000); clearstatcache(); }} echo 'ok';")
+    hello.php("workers 0..1; queue_time 1s;")
+    with hello.connect(30) as c:
+        c.send(format_request("GET", "/wait.php"))
+        wait.until(lambda: "running" in states(hello), 10, "the worker is busy")
+        answer = hello.get("/hello.php")
+        assert answer.status == 503 and answer.header("Retry-After")
+        (hello.data / "open").touch()
+        assert c.read().text == "ok"
+    assert hello.status()["metrics"]["queue_timeouts"] == 1
+
+
+def test_waiting_client_that_leaves_is_dropped(hello):
+    hello.file("wait.php", f"<?php while (!file_exists('{hello.data}/open')) {{ usleep(5000); clearstatcache(); }} echo 'ok';")
+    hello.file("count.php", f"<?php file_put_contents('{hello.data}/count', 'x', FILE_APPEND);")
+    hello.php("workers 0..1;")
+    with hello.connect(30) as c:
+        c.send(format_request("GET", "/wait.php"))
+        wait.until(lambda: "running" in states(hello), 10, "the worker is busy")
+        leaver = hello.connect()
+        leaver.send(format_request("GET", "/count.php"))
+        wait.until(lambda: hello.app()["queue"]["waiting"] == 1, 5, "it waits")
+        leaver.close()
+        wait.until(lambda: hello.app()["queue"]["waiting"] == 0, 5, "it is dropped")
+        (hello.data / "open").touch()
+        assert c.read().text == "ok"
+    assert hello.get("/hello.php").status == 200
+    assert not (hello.data / "count").exists()
+
+
+def test_burst_waits_instead_of_failing(hello):
+    hello.file("work.php", "<?php usleep(5000); echo 'ok';")
+    hello.php("workers 1..2;")
+    with Load(hello.address, "/work.php", clients=60, timeout=30) as load:
+        load.wait_done(600, 60)
+    assert load.failures == []
+
+
+def test_upload_in_progress_takes_no_worker(hello):
+    hello.php("workers 0..1;")
+    slow = [hello.connect(20) for _ in range(5)]
+    for c in slow:
+        c.send("POST /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc")
+    for _ in range(10):
+        assert hello.get("/hello.php").status == 200
+    for c in slow:
+        c.send("defghij")
+        assert c.read().status == 200
+        c.close()
+
+
+def test_memory_comes_back(hello):
+    """Idle workers leave down to the minimum, and so does the spawner when nobody is left."""
+    hello.php("workers 0..4; idle 1s;")
+    assert hello.get("/hello.php").status == 200
+    wait.until(lambda: not hello.processes("worker") and not hello.processes("spawner"), 15,
+               lambda: f"idle ones leave: {[p.command for p in hello.processes()]}")
+    assert hello.get("/hello.php").status == 200
