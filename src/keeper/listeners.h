@@ -18,6 +18,7 @@ struct listener {
     struct sock_addr bound;      // what it is bound to: differs from the address for port 0
     int fd;
     unsigned refs;
+    bool is_announced; // was logged as being listened on
     bool is_inherited; // came with the start (socket activation): never closed, no file removed
     dev_t device;      // of the file of a Unix socket
     ino_t inode;

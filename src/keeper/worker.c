@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+// worker -- see worker.h.
+//
+//     worker_start --> WAITING --worker_fork--> FORKING --worker_forked--> BOOTING
+//     --worker_ready--> READY
+//                         |                        |                         |  ^ | | | READY may
+//                         come |  | before FORKED        |
+//                         '----- worker_fail ------'------ worker_fail ------'  ' |
+//                                (no process: freed)       (killed; freed when collected)
+//                                <------------'
+//
+// Who is who: the spawner says a number (FORKED), the kernel says who sent READY; both must agree,
+// the process must be a child of ours (its spawner forks twice, and the keeper is the reaper of
+// orphans), and it must run as the app's user. FORKED and READY come from two senders, in any
+// order.
+//
+// The ids are the server's. A new server may use those of the last one again while workers of that
+// one still start, so that messages from a spawner are matched by id and process. A spawner says
+// FORKED in the order it was asked, and before its next fork: of several workers with one id the
+// oldest without a process is meant.
+#include "keeper/worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "keeper/output.h"
+#include "keeper/spawner.h"
+#include "keeper/state.h"
+#include "log/log.h"
+#include "os/family.h"
+
+// The pipe of a booting worker; most workers have none, and it is large.
+struct worker_output {
+    struct output output;
+    struct worker *worker;
+};
+
+static struct keeper *keeper_of(const struct worker *w)
+{
+    return w->app->k;
+}
+
+static struct str key_of(const uint32_t *id)
+{
+    return str_n((const char *)id, sizeof *id);
+}
+
+static void set_timer(struct worker *w, uint64_t after_ms)
+{
+    loop_timer_start(keeper_of(w)->loop, &w->timer, after_ms * 1000);
+}
+
+// The server hears nothing more of it, and may use its id again.
+static void settle(struct worker *w)
+{
+    if (w->is_told)
+        return;
+    w->is_told = true;
+    map_remove(&keeper_of(w)->apps.workers, key_of(&w->id));
+}
+
+static void tell_failed(struct worker *w, enum ipc_stage stage, int32_t status, struct str text)
+{
+    if (w->is_told)
+        return;
+    struct ipc_msg msg = {.type = IPC_WORKER_FAILED,
+                          .name = w->app->plan->name,
+                          .id = w->id,
+                          .pid = w->child.pid,
+                          .stage = stage,
+                          .status = status,
+                          .text = text};
+    server_send(keeper_of(w), &msg, NULL, 0);
+    settle(w);
+}
+
+static void drop_output(struct worker *w)
+{
+    if (w->output)
+        output_close(&w->output->output);
+    mem_free(w->output);
+    w->output = NULL;
+}
+
+// What the worker wrote to its stderr lately.
+static struct str last_words(struct worker *w)
+{
+    if (!w->output)
+        return (struct str){0};
+    output_drain(&w->output->output);
+    return output_tail(&w->output->output);
+}
+
+static void drop_spawner(struct worker *w)
+{
+    if (w->spawner)
+        spawner_check(w->spawner);
+    w->spawner = NULL;
+}
+
+static void free_worker(struct worker *w)
+{
+    struct app *app = w->app;
+    ASSERT(w->child.pid == 0);
+    settle(w);
+    loop_timer_stop(&w->timer);
+    drop_output(w);
+    drop_spawner(w);
+    fd_close(&w->ready_fd);
+    boards_leave(app->board, w->index);
+    list_remove(&w->node);
+    mem_free(w);
+    loop_later(app->k->loop, &app->check);
+}
+
+static void kill_now(struct worker *w)
+{
+    w->is_killed = true;
+    child_signal(&w->child, SIGKILL);
+}
+
+// Fails a worker that was not ready in time, with what it wrote until now.
+static void fail_late(struct worker *w, const char *who, enum ipc_stage stage, int32_t status)
+{
+    struct buf text = {0};
+    buf_fmt(&text, "%s has not reported within %llu ms\n", who,
+            (unsigned long long)w->app->plan->start_ms);
+    (void)!buf_put(&text, last_words(w));
+    worker_fail(w, stage, status, buf_view(&text));
+    buf_done(&text);
+}
+
+static void on_expired(struct loop_timer *timer)
+{
+    struct worker *w = CONTAINER_OF(timer, struct worker, timer);
+    if (w->state == WORKER_FORKING) {
+        // A spawner that does not fork is of no use to anybody.
+        fail_late(w, "the spawner", IPC_STAGE_FORK, ETIMEDOUT);
+        child_signal(&w->spawner->child, SIGKILL);
+    } else if (w->state == WORKER_BOOTING && !w->is_told && !w->is_killed) {
+        fail_late(w, "the worker", IPC_STAGE_BOOT, SIGKILL);
+    } else {
+        kill_now(w);
+    }
+}
+
+// The worker is dead, but its number and process group are still its own.
+static void on_ending(struct child *child)
+{
+    struct worker *w = CONTAINER_OF(child, struct worker, child);
+    if (w->app->plan->keep_children && !w->is_killed)
+        return;
+    pid_t pid = child->pid;
+    if (family_is_group_leader(pid))
+        family_kill_group(pid, SIGKILL);
+    if (family_session(pid) == pid)
+        child_kill_strangers(&keeper_of(w)->children, SIGKILL, pid);
+}
+
+static void on_ended(struct child *child, int status)
+{
+    struct worker *w = CONTAINER_OF(child, struct worker, child);
+    // READY or FAILED may still stand in the channel.
+    if (w->state == WORKER_BOOTING && w->spawner)
+        channel_drain(&w->spawner->channel);
+    if (w->state == WORKER_BOOTING) {
+        tell_failed(w, IPC_STAGE_BOOT, status, last_words(w));
+    } else if (!w->is_told) {
+        struct ipc_msg msg = {
+            .type = IPC_WORKER_EXIT, .name = w->app->plan->name, .id = w->id, .status = status};
+        server_send(keeper_of(w), &msg, NULL, 0);
+    }
+    free_worker(w);
+}
+
+// The process is who it should be: hand it over.
+static void hand_over(struct worker *w)
+{
+    int fds[] = {w->ready_fd, output_release(&w->output->output)};
+    struct ipc_msg msg = {
+        .type = IPC_WORKER_READY, .name = w->app->plan->name, .id = w->id, .pid = w->child.pid};
+    w->state = WORKER_READY;
+    loop_timer_stop(&w->timer);
+    server_send(keeper_of(w), &msg, fds, fds[1] == FD_NONE ? 1 : 2);
+    fd_close(&fds[1]);
+    fd_close(&w->ready_fd);
+    drop_output(w);
+    drop_spawner(w);
+}
+
+// Both words have come.
+static void check_ready(struct worker *w)
+{
+    char text[128];
+    if (w->is_told || w->is_killed) {
+        fd_close(&w->ready_fd);
+        return;
+    }
+    uid_t user = apps_user(w->app);
+    if (w->ready_pid != w->child.pid)
+        snprintf(text, sizeof text, "process %d said that it is ready as worker %u, which is %d",
+                 w->ready_pid, w->id, w->child.pid);
+    else if (w->ready_uid != user)
+        snprintf(text, sizeof text, "process %d runs as uid %u, not %u", w->ready_pid, w->ready_uid,
+                 user);
+    else
+        text[0] = '\0';
+    if (text[0])
+        worker_fail(w, IPC_STAGE_IDENTITY, 0, str_c(text));
+    else
+        hand_over(w);
+}
+
+// The oldest worker of that id that has no process yet; with `pid` not 0 rather the one that is it.
+static struct worker *find(const struct spawner *s, uint32_t id, pid_t pid)
+{
+    struct worker *found = NULL;
+    list_foreach(&s->app->workers, struct worker, node, w) {
+        if (w->spawner != s || w->id != id)
+            continue;
+        if (pid && w->child.pid == pid)
+            return w;
+        if (w->state == WORKER_FORKING && !found)
+            found = w;
+    }
+    return found;
+}
+
+static struct worker *find_booting(const struct spawner *s, uint32_t id)
+{
+    list_foreach(&s->app->workers, struct worker, node, w)
+        if (w->spawner == s && w->id == id && w->state == WORKER_BOOTING)
+            return w;
+    return NULL;
+}
+
+// Tells whether `pid` is a child of ours that nobody owns.
+static bool is_free_child(struct keeper *k, pid_t pid)
+{
+    return pid > 1 && family_parent(pid) == getpid() && !child_is_known(&k->children, pid);
+}
+
+static void on_lines(struct output *o, struct str lines)
+{
+    struct worker *w = CONTAINER_OF(o, struct worker_output, output)->worker;
+    server_log(keeper_of(w), w->app->plan->name, w->child.pid, lines);
+}
+
+static void open_output(struct worker *w, struct fd_received *packet)
+{
+    w->output = mem_new(struct worker_output);
+    w->output->worker = w;
+    w->output->output.on_lines = on_lines;
+    if (packet->fd_count < 1)
+        return;
+    int fd = packet->fds[0];
+    packet->fds[0] = FD_NONE;
+    // Without it the worker can live; only its last words are not known.
+    (void)!output_open(&w->output->output, keeper_of(w)->loop, fd);
+}
+
+// Ends a worker that has no process and will have none.
+static void fail_and_free(struct worker *w, enum ipc_stage stage, int32_t status, struct str text)
+{
+    tell_failed(w, stage, status, text);
+    free_worker(w);
+}
+
+void worker_start(struct app *app, uint32_t id, uint32_t index)
+{
+    struct worker *w = mem_new(struct worker);
+    w->app = app;
+    w->id = id;
+    w->index = index;
+    w->ready_fd = FD_NONE;
+    w->child.on_ending = on_ending;
+    w->child.on_ended = on_ended;
+    w->timer.on_expired = on_expired;
+    list_push_back(&app->workers, &w->node);
+    map_put(&app->k->apps.workers, key_of(&w->id), w);
+    int rc = app->spawner ? 0 : spawner_start(app);
+    if (rc < 0) {
+        char text[512];
+        snprintf(text, sizeof text, "cannot start %s: %s", app->plan->argv[0], strerror(-rc));
+        fail_and_free(w, IPC_STAGE_EXEC, -rc, str_c(text));
+        return;
+    }
+    w->spawner = app->spawner;
+    if (w->spawner->state == SPAWNER_UP)
+        worker_fork(w);
+}
+
+void worker_fork(struct worker *w)
+{
+    ASSERT(w->state == WORKER_WAITING && w->spawner);
+    struct ipc_msg msg = {.type = IPC_FORK, .id = w->id, .index = w->index};
+    w->state = WORKER_FORKING;
+    set_timer(w, w->app->plan->start_ms);
+    channel_send(&w->spawner->channel, &msg, NULL, 0);
+}
+
+void worker_forked(struct spawner *s, uint32_t id, pid_t pid, struct fd_received *packet)
+{
+    struct keeper *k = s->app->k;
+    struct worker *w = find(s, id, 0);
+    bool is_ours = is_free_child(k, pid);
+    int status;
+    if (!w) {
+        if (is_ours)
+            family_kill(pid, SIGKILL);
+        return;
+    }
+    open_output(w, packet);
+    if (is_ours) {
+        child_add(&k->children, &w->child, pid);
+        w->state = WORKER_BOOTING;
+        if (w->is_told || w->is_killed)
+            kill_now(w);
+        else if (w->ready_fd != FD_NONE)
+            check_ready(w);
+    } else if (child_take_lost(&k->children, pid, &status)) {
+        fail_and_free(w, IPC_STAGE_BOOT, status, last_words(w));
+    } else {
+        char text[96];
+        snprintf(text, sizeof text, "process %d is not a child of the keeper (fork twice)", pid);
+        fail_and_free(w, IPC_STAGE_IDENTITY, 0, str_c(text));
+    }
+}
+
+void worker_ready(struct spawner *s, uint32_t id, struct fd_received *packet)
+{
+    struct worker *w = find(s, id, packet->pid);
+    if (!w)
+        w = find_booting(s, id); // by another process: its identity is wrong
+    if (!w || w->ready_fd != FD_NONE || packet->fd_count < 1)
+        return; // late, or twice: the descriptor is closed, which the sender sees
+    w->ready_fd = packet->fds[0];
+    packet->fds[0] = FD_NONE;
+    w->ready_pid = packet->pid;
+    w->ready_uid = packet->uid;
+    if (w->state == WORKER_BOOTING)
+        check_ready(w);
+}
+
+void worker_failed(struct spawner *s, const struct ipc_msg *msg, pid_t sender)
+{
+    struct worker *w = find(s, msg->id, sender);
+    if (!w)
+        return;
+    struct buf text = {0};
+    (void)!buf_put(&text, msg->text);
+    if (buf_len(&text) > 0 && !str_ends(msg->text, STR("\n")))
+        (void)!buf_put(&text, STR("\n"));
+    (void)!buf_put(&text, last_words(w));
+    enum ipc_stage stage = msg->stage == IPC_STAGE_NONE ? IPC_STAGE_BOOT : msg->stage;
+    if (w->state == WORKER_FORKING && sender == s->child.pid)
+        fail_and_free(w, stage, msg->status, buf_view(&text));
+    else
+        worker_fail(w, stage, msg->status, buf_view(&text));
+    buf_done(&text);
+}
+
+void worker_fail(struct worker *w, enum ipc_stage stage, int32_t status, struct str text)
+{
+    tell_failed(w, stage, status, text);
+    switch (w->state) {
+    case WORKER_WAITING:
+        free_worker(w);
+        return;
+    case WORKER_FORKING:
+        // FORKED, or the spawner's end, will show whether there is a process.
+        w->is_killed = true;
+        loop_timer_stop(&w->timer);
+        return;
+    case WORKER_BOOTING:
+    case WORKER_READY:
+        loop_timer_stop(&w->timer);
+        kill_now(w);
+        return;
+    }
+}
+
+void worker_lose_spawner(struct spawner *s, int status)
+{
+    struct str text = output_tail(&s->output);
+    list_foreach(&s->app->workers, struct worker, node, w) {
+        if (w->spawner != s)
+            continue;
+        if (w->state == WORKER_WAITING)
+            fail_and_free(w, IPC_STAGE_PRELOAD, status, text);
+        else if (w->state == WORKER_FORKING)
+            fail_and_free(w, IPC_STAGE_FORK, status, text);
+    }
+}
+
+void worker_kill(struct keeper *k, uint32_t id, int signal)
+{
+    static const int ALLOWED[] = {SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2, SIGKILL};
+    struct worker *w = map_find(&k->apps.workers, key_of(&id));
+    if (!w)
+        return; // it has ended meanwhile
+    if (signal == SIGTERM) {
+        worker_end(w);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(ALLOWED); i++) {
+        if (signal != ALLOWED[i])
+            continue;
+        if (signal == SIGKILL && w->state == WORKER_WAITING)
+            worker_end(w);
+        else if (signal == SIGKILL)
+            kill_now(w);
+        else
+            child_signal(&w->child, signal);
+        return;
+    }
+    log_error("", "keeper.refused", "the server asked for signal %d to worker %u", signal, id);
+}
+
+void worker_end(struct worker *w)
+{
+    if (w->state == WORKER_WAITING) {
+        fail_and_free(w, IPC_STAGE_PRELOAD, 0, STR("the start was given up"));
+    } else if (!w->is_killed) {
+        w->is_killed = true;
+        if (w->state != WORKER_FORKING) {
+            child_signal(&w->child, SIGTERM);
+            set_timer(w, w->app->plan->stop_ms);
+        }
+    }
+}
+
+void worker_orphan(struct worker *w)
+{
+    settle(w);
+    if (w->state == WORKER_BOOTING)
+        kill_now(w);
+    else
+        worker_end(w);
+}
