@@ -56,43 +56,48 @@ bool key_scope_check(const struct key *key, const struct tree_node *node, unsign
     return tree_error(err, node->pos, "\"%s\" may stand %s, not %s", key->name, expected, here);
 }
 
-// A directive without ";" swallows the lines after it: the line before the first surplus argument
-// that begins a line, 0 for none.
-static unsigned missing_end_line(const struct tree_node *node, size_t max)
+// A directive without ";" swallows the next one. The first argument from `from` on that begins a
+// line shows that; false when there is none.
+static bool report_missing_end(const struct key *key, const struct tree_node *node, size_t from,
+                               struct err *err)
 {
-    for (size_t i = max; i < node->arg_count; i++) {
+    for (size_t i = from; i < node->arg_count; i++) {
         unsigned before = i ? node->arg_pos[i - 1].line : node->pos.line;
-        if (node->arg_pos[i].line > before)
-            return before;
+        if (node->arg_pos[i].line == before)
+            continue;
+        tree_error(err, node->arg_pos[i],
+                   "\"%.*s\" still belongs to \"%s\" in line %u, \";\" was expected before it",
+                   STR_ARG(node->args[i]), key->name, node->pos.line);
+        return true;
     }
-    return 0;
+    return false;
 }
 
 static bool report_count(const struct key *key, const struct tree_node *node, size_t min,
                          size_t max, struct err *err)
 {
-    char count[48];
+    char expected[48];
+    if (report_missing_end(key, node, max, err))
+        return false;
     if (min == max)
-        (void)snprintf(count, sizeof count, min == 0 ? "none" : "%zu", min);
+        (void)snprintf(expected, sizeof expected, "%zu", min);
     else if (max >= TREE_ARGS_MAX)
-        (void)snprintf(count, sizeof count, "at least %zu", min);
+        (void)snprintf(expected, sizeof expected, "at least %zu", min);
     else
-        (void)snprintf(count, sizeof count, "%zu to %zu", min, max);
-    unsigned line = missing_end_line(node, max);
-    if (line)
-        return tree_error(err, node->pos,
-                          "\"%s\" has %zu arguments, %s expected: is \";\" missing in line %u?",
-                          key->name, node->arg_count, count, line);
-    bool one = node->arg_count == 1;
-    return tree_error(err, node->pos, "\"%s\" has %zu argument%s, %s expected", key->name,
-                      node->arg_count, one ? "" : "s", count);
+        (void)snprintf(expected, sizeof expected, "%zu to %zu", min, max);
+    return tree_error(err, node->pos, "\"%s\" has %zu argument%s, %s %s expected", key->name,
+                      node->arg_count, node->arg_count == 1 ? "" : "s", expected,
+                      min == 1 && max == 1 ? "was" : "were");
 }
 
 bool key_args_check(const struct key *key, const struct tree_node *node, size_t min, size_t max,
                     struct err *err)
 {
-    if (node->has_block)
+    if (node->has_block) {
+        if (report_missing_end(key, node, min, err))
+            return false;
         return tree_error(err, node->pos, "\"%s\" takes no block, \";\" was expected", key->name);
+    }
     if (node->arg_count < min || node->arg_count > max)
         return report_count(key, node, min, max, err);
     return true;

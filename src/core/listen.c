@@ -39,14 +39,15 @@ static bool take_mode(const struct tree_node *node, size_t *count, uint32_t *out
                       struct err *err)
 {
     *out_mode = 0;
-    if (*count < 2 || !str_eq(node->args[*count - 2], STR("mode")))
+    size_t last = *count - 1;
+    if (!last || !str_eq(node->args[last - 1], STR("mode")))
         return true;
-    if (!read_mode(node->args[*count - 1], out_mode))
-        return tree_error(err, node->arg_pos[*count - 1],
-                          "mode is \"%.*s\", permissions in octal such as 0660 were expected",
-                          STR_ARG(node->args[*count - 1]));
     *count -= 2;
-    return true;
+    if (read_mode(node->args[last], out_mode))
+        return true;
+    return tree_error(err, node->arg_pos[last],
+                      "mode is \"%.*s\", permissions in octal such as 0660 were expected",
+                      STR_ARG(node->args[last]));
 }
 
 static bool add(struct listen_conf *conf, struct str written, struct tree_pos pos, uint32_t mode,
