@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// modules -- see modules.h.
+#include "main/modules.h"
+
+#include "app/app_conf.h"
+#include "base/compiler.h"
+#include "core/listen.h"
+#include "core/module.h"
+#include "core/server_conf.h"
+#include "core/site_conf.h"
+#include "core/spool.h"
+#include "core/target.h"
+#include "feature/access_log.h"
+#include "feature/htaccess.h"
+#include "feature/index.h"
+#include "feature/static.h"
+#include "front/accept.h"
+
+// Within a phase the first that takes a request answers it: what refuses stands first, an index is
+// chosen before an app may run it, and files are what is left.
+static struct module *const MODULES[] = {
+    &server_conf_module, &listen_module, &front_module,      &site_conf_module,
+    &target_module,      &spool_module,  &htaccess_module,   &index_module,
+    &app_conf_module,    &static_module, &access_log_module,
+};
+
+void modules_register(void)
+{
+    for (size_t i = 0; i < ARRAY_LEN(MODULES); i++)
+        module_register(MODULES[i]);
+}
