@@ -31,29 +31,36 @@ static struct {
     size_t size;
 } title_area;
 
-// One row of the process table.
+// One row of the process table. Number and start time together are never used twice.
 struct kin {
     pid_t pid, parent;
+    uint64_t start_ticks;
     bool is_stranger;
 };
 
-// Reads the parent of `pid`, 0 when it has ended.
-static pid_t parent_of(pid_t pid)
+// Reads the row of `pid`; false when it has ended.
+static bool read_kin(pid_t pid, struct kin *out)
 {
     char path[32];
-    char text[512];
+    char text[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
+        return false;
     ssize_t got = fd_read(fd, text, sizeof text);
     fd_close(&fd);
     struct str rest = str_n(text, got > 0 ? (size_t)got : 0);
-    // "pid (name) state ppid ...": the name may hold spaces and parentheses, so count from its end.
+    // "pid (name) state parent ...": the name may hold spaces and parentheses, so count from its
+    // end. The parent is field 4, the start time field 22 (proc(5)).
     rest = str_skip(rest, str_rfind(rest, ')') + 2);
-    str_cut(&rest, ' ');
-    uint64_t parent;
-    return str_to_u64(str_cut(&rest, ' '), &parent) ? (pid_t)parent : 0;
+    uint64_t fields[23] = {0};
+    for (size_t i = 3; i < ARRAY_LEN(fields); i++) {
+        struct str field = str_cut(&rest, ' ');
+        if ((i == 4 || i == 22) && !str_to_u64(field, &fields[i]))
+            return false;
+    }
+    *out = (struct kin){.pid = pid, .parent = (pid_t)fields[4], .start_ticks = fields[22]};
+    return true;
 }
 
 // Lists all processes; the caller frees *out_table.
@@ -65,13 +72,14 @@ static size_t list_processes(struct kin **out_table)
     DIR *dir = opendir("/proc");
     for (struct dirent *entry = NULL; dir && (entry = readdir(dir)) != NULL;) {
         uint64_t pid;
-        if (!str_to_u64(str_c(entry->d_name), &pid))
+        struct kin kin;
+        if (!str_to_u64(str_c(entry->d_name), &pid) || !read_kin((pid_t)pid, &kin))
             continue;
         if (count == size) {
             size = size ? size * 2 : 256;
             table = mem_grow(table, size * sizeof *table);
         }
-        table[count++] = (struct kin){.pid = (pid_t)pid, .parent = parent_of((pid_t)pid)};
+        table[count++] = kin;
     }
     if (dir)
         closedir(dir);
@@ -98,8 +106,10 @@ static void mark_descendants(struct kin *table, size_t count)
 // Signals a process unless its number has passed to another one since the table was read.
 static bool kill_same(const struct kin *kin, int signal)
 {
+    struct kin now;
     int fd = proc_pidfd(kin->pid);
-    bool killed = fd >= 0 && parent_of(kin->pid) == kin->parent && proc_kill(fd, signal) == 0;
+    bool killed = fd >= 0 && read_kin(kin->pid, &now) && now.start_ticks == kin->start_ticks
+                  && proc_kill(fd, signal) == 0;
     fd_close(&fd);
     return killed;
 }
