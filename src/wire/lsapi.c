@@ -254,34 +254,42 @@ void lsapi_put_pid(struct wr *w, int32_t pid)
     wr_bytes(w, str_n(payload, sizeof payload));
 }
 
+void lsapi_put_head_start(struct wr *w, int status, size_t count, size_t lines_bytes)
+{
+    char fields[LSAPI_RESP_FIXED_BYTES - LSAPI_HEAD_BYTES];
+    lsapi_put_packet(w, LSAPI_RESP_HEADER, sizeof fields + 2 * count + lines_bytes);
+    lsapi_bits_put32(fields, (uint32_t)count);
+    lsapi_bits_put32(fields + 4, (uint32_t)status);
+    wr_bytes(w, str_n(fields, sizeof fields));
+}
+
 bool lsapi_put_head(struct wr *w, int status, const struct lsapi_pair *lines, size_t count)
 {
-    size_t bytes = LSAPI_RESP_FIXED_BYTES + 2 * count;
+    size_t lines_bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        if (lines[i].name.len > RESP_LINE_BYTES_MAX || lines[i].value.len > RESP_LINE_BYTES_MAX
-            || lines[i].name.len + 2 + lines[i].value.len > RESP_LINE_BYTES_MAX)
+        size_t name_len = lines[i].name.len, value_len = lines[i].value.len;
+        if (name_len > RESP_LINE_BYTES_MAX || value_len > RESP_LINE_BYTES_MAX
+            || name_len + 2 + value_len > RESP_LINE_BYTES_MAX)
             w->failed = true;
-        bytes += lines[i].name.len + 2 + lines[i].value.len + 1;
+        lines_bytes += name_len + 2 + value_len + 1;
     }
-    if (w->failed || count >= LSAPI_RESP_HEADERS_MAX || bytes > w->size - w->len) {
+    if (w->failed || count >= LSAPI_RESP_HEADERS_MAX
+        || LSAPI_RESP_FIXED_BYTES + 2 * count + lines_bytes > w->size - w->len) {
         w->failed = true;
         return false;
     }
-    char *packet = w->ptr + w->len, *length = packet + LSAPI_RESP_FIXED_BYTES;
-    char *to = length + 2 * count;
-    lsapi_bits_put_head(packet, LSAPI_RESP_HEADER, (uint32_t)bytes);
-    lsapi_bits_put32(packet + LSAPI_AT_RESP_COUNT, (uint32_t)count);
-    lsapi_bits_put32(packet + LSAPI_AT_RESP_STATUS, (uint32_t)status);
-    for (size_t i = 0; i < count; i++, length += 2) {
-        char *line = to;
-        to = put_bytes(to, lines[i].name);
-        *to++ = ':';
-        *to++ = ' ';
-        to = put_bytes(to, lines[i].value);
-        *to++ = 0;
-        lsapi_bits_put16(length, (uint16_t)(to - line));
+    lsapi_put_head_start(w, status, count, lines_bytes);
+    for (size_t i = 0; i < count; i++) {
+        char field[2];
+        lsapi_bits_put16(field, (uint16_t)(lines[i].name.len + 2 + lines[i].value.len + 1));
+        wr_bytes(w, str_n(field, sizeof field));
     }
-    w->len += bytes;
+    for (size_t i = 0; i < count; i++) {
+        wr_bytes(w, lines[i].name);
+        wr_bytes(w, STR(": "));
+        wr_bytes(w, lines[i].value);
+        wr_u8(w, 0);
+    }
     return true;
 }
 

@@ -146,6 +146,11 @@ struct str lsapi_known_cgi_name(unsigned slot);
 MUST_USE bool lsapi_put_head(struct wr *w, int status, const struct lsapi_pair *lines,
                              size_t count);
 
+// lsapi_put_head_start writes the first LSAPI_RESP_FIXED_BYTES of a RESP_HEADER. The caller sends
+// after them `count` lengths (uint16_t, native order, NUL included) and `lines_bytes` of lines.
+#define LSAPI_RESP_FIXED_BYTES 16
+void lsapi_put_head_start(struct wr *w, int status, size_t count, size_t lines_bytes);
+
 // lsapi_put_packet writes the 8 bytes of a packet of `type` whose payload of `payload_bytes`
 // follows.
 void lsapi_put_packet(struct wr *w, enum lsapi_type type, size_t payload_bytes);

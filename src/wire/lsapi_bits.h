@@ -35,9 +35,8 @@
 #define LSAPI_BODY_SEE_CONTENT_LENGTH (-2)
 
 // RESP_HEADER
-#define LSAPI_AT_RESP_COUNT    8
-#define LSAPI_AT_RESP_STATUS   12
-#define LSAPI_RESP_FIXED_BYTES 16
+#define LSAPI_AT_RESP_COUNT  8
+#define LSAPI_AT_RESP_STATUS 12
 
 // The pid notice: a STDERR_STREAM packet with this payload: mark, pid.
 #define LSAPI_PID_MARK  "\0PID"

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// quit -- leaving on SIGTERM: at once when idle; after the request at hand, but not much later,
+// when busy. One connection a process.
+#pragma once
+
+#include <stdbool.h>
+
+// quit_watch takes over SIGTERM. Call once in a process that serves; not inherited usefully by
+// fork: call again in the child.
+void quit_watch(void);
+
+// quit_on names the connection whose idle wait SIGTERM is to end; FD_NONE: none.
+void quit_on(int fd);
+
+// quit_busy tells that a request is being served. A SIGTERM that came before ends the process
+// within the grace time all the same.
+void quit_busy(bool busy);
+
+// quit_wanted tells that SIGTERM has come.
+bool quit_wanted(void);

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// spawner -- see spawner.h.
+//
+// A worker must be the keeper's child, so that its death is the keeper's to collect: it is forked
+// twice, the process between exits at once, and the keeper, being a subreaper, inherits.
+//
+//   spawner --fork--> between --fork--> worker      between tells the spawner the worker's pid,
+//   exits spawner collects `between`, tells the keeper FORKED, sends GO through the gate worker
+//   reads GO: the keeper is its parent now
+#include "spawner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "board.h"
+#include "os/fd.h"
+#include "os/proc.h"
+#include "os/sig.h"
+#include "quit.h"
+#include "wire/ipc.h"
+#include "worker.h"
+
+#define GO 'g'
+
+struct spawner {
+    const struct godwit_app_hooks *hooks;
+    const char *app;
+    int channel;
+    pid_t keeper;
+    char room[IPC_BYTES_MAX];
+};
+
+// What one FORK needs, on both sides.
+struct birth {
+    uint32_t id, index;
+    int errors[2]; // the worker's stderr: keeper's end, worker's end
+    int gate[2];   // spawner's end, worker's end
+};
+
+static int tell(struct spawner *s, const struct ipc_msg *msg, int fd)
+{
+    size_t len = ipc_encode(msg, s->room);
+    ASSERT(len);
+    return fd_send(s->channel, str_n(s->room, len), &fd, fd == FD_NONE ? 0 : 1);
+}
+
+// ---- in the worker
+
+static void use_errors(int fd)
+{
+    dup2(fd, 1);
+    dup2(fd, 2);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0)
+        dup2(null, 0);
+    fd_close(&null);
+}
+
+static void show_title(const struct spawner *s, const char *suffix)
+{
+    char title[128];
+    snprintf(title, sizeof title, "%s %s%s", s->hooks->name ? s->hooks->name : "godwit: app",
+             s->app, suffix);
+    proc_set_title(title);
+}
+
+// Waits until the keeper is the parent, and ties this life to it.
+static bool be_adopted(struct spawner *s, struct birth *b)
+{
+    char byte = 0;
+    fd_close(&b->gate[0]);
+    ssize_t got = fd_read(b->gate[1], &byte, 1);
+    fd_close(&b->gate[1]);
+    return got == 1 && byte == GO && proc_die_with_parent(SIGTERM, s->keeper);
+}
+
+static int worker_failed(struct spawner *s, const struct birth *b, int status, const char *text)
+{
+    struct ipc_msg msg = {.type = IPC_FAILED,
+                          .id = b->id,
+                          .pid = getpid(),
+                          .stage = IPC_STAGE_BOOT,
+                          .status = status,
+                          .text = str_c(text)};
+    int rc = tell(s, &msg, FD_NONE);
+    (void)rc; // the exit status says it too
+    return 1;
+}
+
+static int worker_run(struct spawner *s, struct birth *b)
+{
+    int pair[2];
+    struct worker worker = {.hooks = s->hooks};
+    fd_close(&b->errors[0]);
+    use_errors(b->errors[1]);
+    fd_close(&b->errors[1]);
+    sig_reset();
+    // A group of its own: the keeper can end it together with what it starts.
+    setpgid(0, 0);
+    if (!be_adopted(s, b))
+        return 1;
+    show_title(s, "");
+    board_take(b->index, b->id);
+    if (worker_boot(&worker) != 0)
+        return worker_failed(s, b, 0, "the program's boot hook failed");
+    int rc = fd_pair(SOCK_STREAM, pair);
+    if (rc < 0)
+        return worker_failed(s, b, -rc, "cannot make the connection");
+    struct ipc_msg ready = {.type = IPC_READY, .id = b->id, .pid = getpid()};
+    rc = tell(s, &ready, pair[0]);
+    fd_close(&pair[0]);
+    fd_close(&s->channel);
+    if (rc < 0)
+        return 1;
+    worker_serve(&worker, pair[1]);
+    board_set(SCOREBOARD_LEAVING);
+    worker_leave(&worker);
+    return 0;
+}
+
+// ---- in the spawner
+
+// The process between. In the worker it returns its exit status; itself it does not return.
+static int between_run(struct spawner *s, struct birth *b)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        return worker_run(s, b);
+    // Ends without the exit handlers of the program, which belong to the spawner.
+    if (pid < 0)
+        _exit(errno < 256 ? errno : EAGAIN);
+    int32_t told = pid;
+    _exit(fd_write_all(b->gate[1], str_n((const char *)&told, sizeof told)) < 0 ? EIO : 0);
+}
+
+static void fork_failed(struct spawner *s, const struct birth *b, int error)
+{
+    struct ipc_msg msg = {
+        .type = IPC_FAILED, .id = b->id, .stage = IPC_STAGE_FORK, .status = error};
+    int rc = tell(s, &msg, FD_NONE);
+    (void)rc; // a keeper that has gone is seen at the next receive
+}
+
+static void report_birth(struct spawner *s, struct birth *b, pid_t between)
+{
+    int32_t pid = 0;
+    int status = 0;
+    fd_close(&b->errors[1]);
+    fd_close(&b->gate[1]);
+    while (waitpid(between, &status, 0) < 0 && errno == EINTR)
+        continue;
+    // What `between` had to say it has said.
+    if (recv(b->gate[0], &pid, sizeof pid, MSG_DONTWAIT) == (ssize_t)sizeof pid) {
+        struct ipc_msg msg = {.type = IPC_FORKED, .id = b->id, .pid = pid};
+        char go = GO;
+        int rc = tell(s, &msg, b->errors[0]);
+        if (rc == 0)
+            rc = fd_write_all(b->gate[0], str_n(&go, 1));
+        (void)rc; // as above; the worker ends without GO
+    } else {
+        fork_failed(s, b, WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD);
+    }
+    fd_close(&b->errors[0]);
+    fd_close(&b->gate[0]);
+}
+
+// True in the worker, whose exit status is *out_status then.
+static bool give_birth(struct spawner *s, const struct ipc_msg *order, int *out_status)
+{
+    struct birth b = {.id = order->id,
+                      .index = order->index,
+                      .errors = {FD_NONE, FD_NONE},
+                      .gate = {FD_NONE, FD_NONE}};
+    int rc = fd_pipe(b.errors);
+    if (rc == 0)
+        rc = fd_pair(SOCK_STREAM, b.gate);
+    pid_t between = rc == 0 ? fork() : -1;
+    if (between == 0) {
+        *out_status = between_run(s, &b);
+        return true;
+    }
+    if (between < 0) {
+        fork_failed(s, &b, rc < 0 ? -rc : errno);
+        for (int i = 0; i < 2; i++) {
+            fd_close(&b.errors[i]);
+            fd_close(&b.gate[i]);
+        }
+        return false;
+    }
+    report_birth(s, &b, between);
+    return false;
+}
+
+static int say_hello(struct spawner *s)
+{
+    const char *text = s->hooks->describe ? s->hooks->describe(s->hooks->arg) : NULL;
+    struct ipc_msg hello = {.type = IPC_HELLO, .text = str_c(text ? text : "{}")};
+    if (hello.text.len > IPC_TEXT_MAX)
+        hello.text = STR("{}");
+    return tell(s, &hello, FD_NONE);
+}
+
+int spawner_run(const struct godwit_app_hooks *hooks, const struct spawner_start *start)
+{
+    static struct spawner spawner; // a packet's room is too large for the stack
+    struct spawner *s = &spawner;
+    struct fd_received got;
+    struct ipc_msg msg;
+    int status, board = start->board;
+    s->hooks = hooks;
+    s->app = start->app;
+    s->channel = start->channel;
+    s->keeper = start->keeper;
+    if (board != FD_NONE && board_map(&board) < 0)
+        return 1;
+    show_title(s, " (spawner)");
+    if (say_hello(s) < 0)
+        return 1;
+    while (fd_receive(s->channel, s->room, sizeof s->room, &got) == 1 && got.len) {
+        for (size_t i = 0; i < got.fd_count; i++)
+            fd_close(&got.fds[i]);
+        if (!ipc_decode(str_n(s->room, got.len), &msg) || msg.type == IPC_LEAVE)
+            break;
+        if (msg.type == IPC_FORK && give_birth(s, &msg, &status))
+            return status;
+    }
+    return 0;
+}

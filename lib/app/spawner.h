@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// spawner -- the process that Godwit's keeper starts for an app: loads the program once, forks
+// workers on demand. See wire/ipc.h for what is said.
+#pragma once
+
+#include <sys/types.h>
+
+#include "godwit_app.h"
+
+// How the keeper has started the process.
+struct spawner_start {
+    const char *app; // its name
+    int channel;     // to the keeper
+    int board;       // the scoreboard, or FD_NONE
+    pid_t keeper;    // the parent at start
+};
+
+// spawner_run serves the keeper's channel until told to leave; in each worker it returns when that
+// has nothing more to do. The exit status of the process.
+int spawner_run(const struct godwit_app_hooks *hooks, const struct spawner_start *start);
