@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "core/module.h"
 #include "core/thread.h"
+#include "os/sock.h"
 
 extern struct module front_module; // limits and times of connections
 
@@ -24,8 +25,8 @@ MUST_USE struct front_listener *front_listen_start(struct thread *t, int fd, con
 // front_listen_stop ends it; connections that it accepted live on. NULL is fine.
 void front_listen_stop(struct front_listener *l);
 
-// front_serve takes over a connected, non-blocking stream socket and serves it.
-void front_serve(struct thread *t, int fd, bool is_control);
+// front_serve takes over the connected, non-blocking stream socket `fd` of `peer` and serves it.
+void front_serve(struct thread *t, int fd, const struct sock_addr *peer, bool is_control);
 
 // front_drain closes the thread's idle connections and makes the others close after their answer.
 // New connections get one answer. For good.

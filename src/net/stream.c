@@ -25,6 +25,11 @@ static void plain_end(struct stream *s)
     sock_shutdown_write(s->fd);
 }
 
+static void plain_reset(struct stream *s)
+{
+    sock_reset_on_close(s->fd);
+}
+
 static void plain_close(struct stream *s)
 {
     fd_close(&s->fd);
@@ -35,6 +40,7 @@ static const struct stream_ops PLAIN_OPS = {
     .write = plain_write,
     .send_file = plain_send_file,
     .end = plain_end,
+    .reset = plain_reset,
     .close = plain_close,
 };
 
@@ -66,6 +72,11 @@ ssize_t stream_send_file(struct stream *s, int file, off_t *offset, size_t count
 void stream_end(struct stream *s)
 {
     s->ops->end(s);
+}
+
+void stream_reset(struct stream *s)
+{
+    s->ops->reset(s);
 }
 
 void stream_close(struct stream *s)

@@ -18,6 +18,7 @@ struct stream_ops {
     ssize_t (*write)(struct stream *s, const struct iovec *iov, size_t count, bool more);
     ssize_t (*send_file)(struct stream *s, int file, off_t *offset, size_t count);
     void (*end)(struct stream *s);
+    void (*reset)(struct stream *s);
     void (*close)(struct stream *s);
 };
 
@@ -46,6 +47,10 @@ MUST_USE ssize_t stream_send_file(struct stream *s, int file, off_t *offset, siz
 
 // stream_end tells the peer that no more bytes come; reading goes on.
 void stream_end(struct stream *s);
+
+// stream_reset makes the close that follows look like a failure to the peer (RST), where the
+// carrier has that: for an answer whose end is only told by the close.
+void stream_reset(struct stream *s);
 
 // stream_close ends the watch and closes. Fine when closed.
 void stream_close(struct stream *s);

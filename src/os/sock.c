@@ -314,3 +314,9 @@ void sock_shutdown_write(int fd)
 {
     shutdown(fd, SHUT_WR);
 }
+
+void sock_reset_on_close(int fd)
+{
+    struct linger linger = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+}

@@ -69,3 +69,7 @@ MUST_USE ssize_t sock_sendfile(int fd, int file, off_t *offset, size_t count);
 
 // sock_shutdown_write sends FIN. Errors do not matter.
 void sock_shutdown_write(int fd);
+
+// sock_reset_on_close makes the close of a TCP socket send RST and drop what is not sent yet.
+// Errors do not matter.
+void sock_reset_on_close(int fd);

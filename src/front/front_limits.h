@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// front_limits -- the limits and times of client connections, one set for the whole process: a
+// connection has no site before its first request. Plain loads for whoever reads them.
+#pragma once
+
+#include <stdint.h>
+
+#include "conf/key.h"
+
+enum front_limit {
+    FRONT_CONNECTIONS_MAX,
+    FRONT_HEADER_BYTES_MAX,
+    FRONT_HEADERS_MAX,
+    FRONT_TARGET_BYTES_MAX,
+    FRONT_HEADER_TIME_MS,
+    FRONT_BODY_IDLE_TIME_MS,
+    FRONT_KEEPALIVE_TIME_MS,
+    FRONT_SEND_TIME_MS,
+    FRONT_LIMIT_COUNT
+};
+
+// The conf struct of the directives.
+struct front_limits {
+    int64_t values[FRONT_LIMIT_COUNT];
+};
+
+extern const struct key FRONT_LIMITS_KEYS[FRONT_LIMIT_COUNT];
+
+// front_limits_set puts a set in force, also for connections that are open. Any thread.
+void front_limits_set(const struct front_limits *l);
+
+// front_limits_get reads one. Any thread.
+int64_t front_limits_get(enum front_limit which);
+
+// front_limits_us reads one of the times, in microseconds.
+uint64_t front_limits_us(enum front_limit which);

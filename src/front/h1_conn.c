@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: Apache-2.0
+// h1_conn -- the states of an HTTP/1 connection. Readiness, timers and tasks call the handler of
+// the state's row; a handler may enter another state, whose first work is done when it has
+// returned.
+//
+//              (first bytes)          (head complete)           (answer there)
+//   open -> IDLE ---------> HEAD --------------------> HANDLE -----------------> SEND
+//            |  \_______________________________________^                          |
+//            |        (head came in one piece)                                     |
+//            | <------------------------------------------- (kept) ----------------+
+//            | <-- (rest of the request body dropped) -- DRAIN <-- (kept, unread) -+
+//            |                                             |                       |
+//            |                (too much, too slow)         v        (not kept)     |
+//            |                                          LINGER <-------------------+
+//            '-> CLOSED <----- (client closed, or waited long enough) --'
+//
+// A client that closes only its own direction while we work (HTTP allows it) gets its answer; one
+// that is gone for good shows by an error or a full close, and the exchange is aborted. Idle
+// connections hold no buffer: bytes are read into the thread's scratch.
+#include "front/h1_conn.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "front/front_limits.h"
+#include "log/log.h"
+#include "os/fd.h"
+
+#define IN_BYTES_MAX     ((size_t)(192 * 1024)) // one head and what came with its last read
+#define IN_GROW_BYTES    ((size_t)4096)         // room for a read while a head is not complete
+#define BODY_GROW_BYTES  ((size_t)(16 * 1024))  // room for a read of a body
+#define DRAIN_TIME_US    (5 * 1000 * 1000)
+#define LINGER_TIME_US   (2 * 1000 * 1000)
+#define LINGER_BYTES_MAX ((uint64_t)(1024 * 1024))
+
+typedef void state_fn(struct h1_conn *conn);
+
+struct state_row {
+    state_fn *enter;
+    state_fn *readable;
+    state_fn *writable;
+    state_fn *timeout;
+    state_fn *broken; // the client is gone
+    state_fn *leave;
+};
+
+static void arm(struct h1_conn *conn, uint64_t after_us)
+{
+    loop_timer_start(conn->home->thread->loop, &conn->timer, after_us);
+}
+
+static _Atomic size_t client_total; // open connections of clients, all threads
+
+static void close_now(struct h1_conn *conn)
+{
+    h1_conn_enter(conn, H1_CLOSED);
+}
+
+// Reading.
+
+static enum h1_read read_some(struct h1_conn *conn, char *room, size_t size, size_t *out_len)
+{
+    if (!conn->readable)
+        return H1_READ_WAIT;
+    ssize_t n = stream_read(&conn->stream, room, size);
+    if (n == -EAGAIN) {
+        conn->readable = false;
+        return H1_READ_WAIT;
+    }
+    if (n <= 0)
+        return H1_READ_END;
+    // A short read has emptied the socket: the next bytes are a new edge. The end of file is none.
+    if ((size_t)n < size && !conn->hangup)
+        conn->readable = false;
+    metrics_add(&conn->home->thread->metrics, bytes_in, n);
+    *out_len = (size_t)n;
+    return H1_READ_BYTES;
+}
+
+static enum h1_read fill(struct h1_conn *conn, size_t want)
+{
+    size_t size;
+    size_t len;
+    char *room = buf_room(&conn->in, want, &size);
+    if (!room)
+        return H1_READ_END;
+    enum h1_read result = read_some(conn, room, size, &len);
+    if (result == H1_READ_BYTES)
+        buf_added(&conn->in, len);
+    return result;
+}
+
+enum h1_read h1_conn_fill(struct h1_conn *conn)
+{
+    return fill(conn, BODY_GROW_BYTES);
+}
+
+enum h1_read h1_conn_read(struct h1_conn *conn, struct str *out_bytes)
+{
+    enum h1_read result;
+    if (buf_len(&conn->in) > 0) {
+        result = fill(conn, IN_GROW_BYTES);
+        if (result == H1_READ_BYTES)
+            *out_bytes = buf_view(&conn->in);
+        return result;
+    }
+    char *scratch = conn->home->thread->scratch;
+    size_t len;
+    result = read_some(conn, scratch, THREAD_SCRATCH_BYTES, &len);
+    if (result == H1_READ_BYTES)
+        *out_bytes = str_n(scratch, len);
+    return result;
+}
+
+// IDLE and HEAD.
+
+static void take_head(struct h1_conn *conn, struct str bytes)
+{
+    switch (h1_head_take(conn, bytes)) {
+    case H1_HEAD_MORE:
+        if (conn->state == H1_IDLE && buf_len(&conn->in) > 0)
+            h1_conn_enter(conn, H1_HEAD);
+        break;
+    case H1_HEAD_REQUEST:
+    case H1_HEAD_REFUSED:
+        h1_conn_enter(conn, H1_HANDLE);
+        break;
+    }
+}
+
+static void read_head(struct h1_conn *conn)
+{
+    enum h1_state state = conn->state;
+    while (conn->state == state) {
+        struct str bytes;
+        switch (h1_conn_read(conn, &bytes)) {
+        case H1_READ_BYTES:
+            take_head(conn, bytes);
+            break;
+        case H1_READ_WAIT:
+            return;
+        case H1_READ_END:
+            close_now(conn);
+            return;
+        }
+    }
+}
+
+static void enter_idle(struct h1_conn *conn)
+{
+    struct h1_home *home = conn->home;
+    list_push_back(&home->idle, &conn->idle_node);
+    metrics_add(&home->thread->metrics, connections_idle, 1);
+    if (home->draining && conn->served > 0) {
+        close_now(conn);
+        return;
+    }
+    arm(conn, front_limits_us(conn->served ? FRONT_KEEPALIVE_TIME_MS : FRONT_HEADER_TIME_MS));
+    if (buf_len(&conn->in) > 0)
+        take_head(conn, buf_view(&conn->in));
+    else
+        buf_trim(&conn->in);
+    if (conn->state == H1_IDLE && conn->readable)
+        read_head(conn);
+}
+
+static void leave_idle(struct h1_conn *conn)
+{
+    list_remove(&conn->idle_node);
+    metrics_add(&conn->home->thread->metrics, connections_idle, -1);
+}
+
+static void enter_head(struct h1_conn *conn)
+{
+    // Not armed again by further bytes: the whole head has to come in this time.
+    arm(conn, front_limits_us(FRONT_HEADER_TIME_MS));
+    read_head(conn);
+}
+
+static void time_out_idle(struct h1_conn *conn)
+{
+    if (!conn->served)
+        metrics_add(&conn->home->thread->metrics, timeouts_header, 1);
+    close_now(conn);
+}
+
+static void time_out_head(struct h1_conn *conn)
+{
+    metrics_add(&conn->home->thread->metrics, timeouts_header, 1);
+    h1_head_refuse(conn, 408, "The request head did not come in time (header_time).");
+    h1_conn_enter(conn, H1_HANDLE);
+}
+
+// HANDLE and SEND.
+
+static void enter_handle(struct h1_conn *conn)
+{
+    if (!conn->answered)
+        exchange_start(conn->ex);
+}
+
+static void end_exchange(struct h1_conn *conn)
+{
+    struct exchange *ex = conn->ex;
+    h1_send_done(conn);
+    conn->ex = NULL;
+    exchange_end(ex);
+}
+
+static void abort_exchange(struct h1_conn *conn)
+{
+    exchange_abort(conn->ex);
+    end_exchange(conn);
+    close_now(conn);
+}
+
+// The answer is not complete and must not look so.
+static void cut_answer(struct h1_conn *conn)
+{
+    struct exchange *ex = conn->ex;
+    log_warn(exchange_scope(ex), "front.cut",
+             "the answer broke off after %llu bytes of its body; the connection is closed",
+             (unsigned long long)ex->facts.body_sent_bytes);
+    ex->facts.cut = true;
+    if (conn->out.framing == H1_OUT_CLOSE)
+        stream_reset(&conn->stream);
+    end_exchange(conn);
+    close_now(conn);
+}
+
+// Tells whether bytes of the client are unread, as far as we know.
+static bool has_unread(const struct h1_conn *conn)
+{
+    return !conn->body.finished || buf_len(&conn->in) > 0 || (conn->readable && !conn->hangup);
+}
+
+static void finish_answer(struct h1_conn *conn)
+{
+    end_exchange(conn);
+    if (!conn->keep_alive)
+        h1_conn_enter(conn, has_unread(conn) ? H1_LINGER : H1_CLOSED);
+    else if (conn->body.finished)
+        h1_conn_enter(conn, H1_IDLE);
+    else
+        h1_conn_enter(conn, H1_DRAIN);
+}
+
+static void after_send(struct h1_conn *conn, enum h1_send_result result)
+{
+    switch (result) {
+    case H1_SEND_DONE:
+        finish_answer(conn);
+        break;
+    case H1_SEND_ROOM:
+        arm(conn, front_limits_us(FRONT_SEND_TIME_MS));
+        break;
+    case H1_SEND_SOURCE:
+        loop_timer_stop(&conn->timer);
+        break;
+    case H1_SEND_LATER:
+        loop_timer_stop(&conn->timer);
+        loop_later(conn->home->thread->loop, &conn->task);
+        break;
+    case H1_SEND_CUT:
+        cut_answer(conn);
+        break;
+    case H1_SEND_BROKEN:
+        abort_exchange(conn);
+        break;
+    }
+}
+
+static void on_source_more(void *arg)
+{
+    struct h1_conn *conn = arg;
+    conn->out.source_waits = false;
+    h1_conn_later(conn);
+}
+
+static void enter_send(struct h1_conn *conn)
+{
+    struct body *source = conn->ex->resp.body;
+    if (source) {
+        source->on_more = on_source_more;
+        source->on_more_arg = conn;
+    }
+    after_send(conn, h1_send_begin(conn));
+}
+
+static void go_on_sending(struct h1_conn *conn)
+{
+    after_send(conn, h1_send_go_on(conn));
+}
+
+static void send_and_wake(struct h1_conn *conn)
+{
+    h1_body_wake(conn);
+    go_on_sending(conn);
+}
+
+static void time_out_send(struct h1_conn *conn)
+{
+    metrics_add(&conn->home->thread->metrics, timeouts_send, 1);
+    conn->ex->facts.cut = true;
+    stream_reset(&conn->stream);
+    abort_exchange(conn);
+}
+
+// DRAIN and LINGER.
+
+static void drop_body(struct h1_conn *conn)
+{
+    switch (h1_body_drop(conn)) {
+    case H1_READ_BYTES:
+        h1_conn_enter(conn, H1_IDLE);
+        break;
+    case H1_READ_WAIT:
+        break;
+    case H1_READ_END:
+        h1_conn_enter(conn, H1_LINGER);
+        break;
+    }
+}
+
+static void enter_drain(struct h1_conn *conn)
+{
+    conn->dropped_bytes = 0;
+    arm(conn, DRAIN_TIME_US);
+    drop_body(conn);
+}
+
+static void stop_draining(struct h1_conn *conn)
+{
+    h1_conn_enter(conn, H1_LINGER);
+}
+
+static void drop_all(struct h1_conn *conn)
+{
+    while (conn->dropped_bytes < LINGER_BYTES_MAX) {
+        size_t len = 0;
+        char *scratch = conn->home->thread->scratch;
+        switch (read_some(conn, scratch, THREAD_SCRATCH_BYTES, &len)) {
+        case H1_READ_BYTES:
+            conn->dropped_bytes += len;
+            break;
+        case H1_READ_WAIT:
+            return;
+        case H1_READ_END:
+            close_now(conn);
+            return;
+        }
+    }
+    close_now(conn);
+}
+
+// Closing while bytes of the client are unread would send RST, which may destroy the answer on its
+// way: so the end is told first, and what comes is read until the client has closed.
+static void enter_linger(struct h1_conn *conn)
+{
+    buf_done(&conn->in);
+    stream_end(&conn->stream);
+    conn->dropped_bytes = 0;
+    arm(conn, LINGER_TIME_US);
+    if (conn->readable)
+        drop_all(conn);
+}
+
+// The table and what calls it.
+
+static const struct state_row STATES[] = {
+    [H1_IDLE] = {.enter = enter_idle,
+                 .readable = read_head,
+                 .timeout = time_out_idle,
+                 .broken = close_now,
+                 .leave = leave_idle},
+    [H1_HEAD] = {.enter = enter_head,
+                 .readable = read_head,
+                 .timeout = time_out_head,
+                 .broken = close_now},
+    // Times here are the handler's (queue_time, request_time) and the body's.
+    [H1_HANDLE] = {.enter = enter_handle, .readable = h1_body_wake, .broken = abort_exchange},
+    [H1_SEND] = {.enter = enter_send,
+                 .readable = h1_body_wake,
+                 .writable = send_and_wake,
+                 .timeout = time_out_send,
+                 .broken = abort_exchange},
+    [H1_DRAIN] = {.enter = enter_drain,
+                  .readable = drop_body,
+                  .timeout = stop_draining,
+                  .broken = close_now},
+    [H1_LINGER] = {.enter = enter_linger,
+                   .readable = drop_all,
+                   .timeout = close_now,
+                   .broken = close_now},
+    [H1_CLOSED] = {0},
+};
+
+static void free_conn(struct h1_conn *conn)
+{
+    struct h1_home *home = conn->home;
+    ASSERT(!conn->ex);
+    loop_timer_stop(&conn->timer);
+    loop_timer_stop(&conn->body.timer);
+    loop_later_cancel(&conn->task);
+    stream_close(&conn->stream);
+    buf_done(&conn->in);
+    list_remove(&conn->node);
+    if (!conn->peer.is_control) {
+        home->client_count--;
+        atomic_fetch_sub_explicit(&client_total, 1, memory_order_relaxed);
+    }
+    metrics_add(&home->thread->metrics, connections_open, -1);
+    conn->magic = 0;
+    mem_free(conn);
+}
+
+// Runs one handler, then the first work of the states that were entered.
+static void run(struct h1_conn *conn, state_fn *handler)
+{
+    ASSERT(conn->magic == H1_CONN_MAGIC && !conn->running);
+    conn->running = true;
+    if (handler)
+        handler(conn);
+    for (;;) {
+        if (conn->state == H1_HANDLE && conn->answered && !conn->entered)
+            h1_conn_enter(conn, H1_SEND);
+        if (!conn->entered)
+            break;
+        conn->entered = false;
+        state_fn *enter = STATES[conn->state].enter;
+        if (enter)
+            enter(conn);
+    }
+    conn->running = false;
+    if (conn->state == H1_CLOSED)
+        free_conn(conn);
+}
+
+void h1_conn_enter(struct h1_conn *conn, enum h1_state state)
+{
+    state_fn *leave = STATES[conn->state].leave;
+    if (leave)
+        leave(conn);
+    loop_timer_stop(&conn->timer);
+    conn->state = state;
+    conn->entered = true;
+}
+
+void h1_conn_later(struct h1_conn *conn)
+{
+    loop_later(conn->home->thread->loop, &conn->task);
+}
+
+static void on_task(struct loop_task *task)
+{
+    struct h1_conn *conn = CONTAINER_OF(task, struct h1_conn, task);
+    run(conn, conn->state == H1_SEND ? go_on_sending : NULL);
+}
+
+static void on_timer(struct loop_timer *timer)
+{
+    struct h1_conn *conn = CONTAINER_OF(timer, struct h1_conn, timer);
+    run(conn, STATES[conn->state].timeout);
+}
+
+static void on_ready(struct loop_watch *watch, unsigned ready)
+{
+    struct h1_conn *conn = CONTAINER_OF(watch, struct h1_conn, stream.watch);
+    const struct state_row *row = &STATES[conn->state];
+    conn->readable |= (ready & POLL_READ) != 0;
+    conn->hangup |= (ready & POLL_HANGUP) != 0;
+    if ((ready & POLL_BROKEN) && row->broken)
+        run(conn, row->broken);
+    else if ((ready & POLL_WRITE) && row->writable)
+        run(conn, row->writable);
+    else if ((ready & POLL_READ) && row->readable)
+        run(conn, row->readable);
+}
+
+static void set_peer(struct peer *peer, int fd, const struct sock_addr *addr, bool is_control)
+{
+    peer->is_control = is_control;
+    peer->addr = *addr;
+    (void)sock_addr_ip(&peer->addr, peer->ip, &peer->port);
+    if (sock_name(fd, &peer->local) < 0)
+        peer->local = (struct sock_addr){0};
+    (void)sock_addr_ip(&peer->local, peer->local_ip, &peer->local_port);
+}
+
+bool h1_conn_open(struct h1_home *home, int fd, const struct sock_addr *addr, bool is_control)
+{
+    struct h1_conn *conn = mem_new(struct h1_conn);
+    set_peer(&conn->peer, fd, addr, is_control);
+    if (stream_open(&conn->stream, home->thread->loop, fd, on_ready) < 0) {
+        mem_free(conn);
+        return false;
+    }
+    conn->magic = H1_CONN_MAGIC;
+    conn->home = home;
+    conn->in.ceiling_bytes = IN_BYTES_MAX;
+    conn->out.file = FD_NONE;
+    conn->timer.on_expired = on_timer;
+    conn->task.run = on_task;
+    list_push_back(&home->conns, &conn->node);
+    if (!is_control) {
+        home->client_count++;
+        atomic_fetch_add_explicit(&client_total, 1, memory_order_relaxed);
+    }
+    metrics_add(&home->thread->metrics, connections_open, 1);
+    conn->entered = true;
+    run(conn, NULL);
+    return true;
+}
+
+void h1_conn_cut(struct h1_conn *conn)
+{
+    run(conn, STATES[conn->state].broken);
+}
+
+size_t h1_conn_total(void)
+{
+    return atomic_load_explicit(&client_total, memory_order_relaxed);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// h1_head -- makes an exchange of a request head. The head is parsed where it was read and then
+// copied into the exchange's arena, once; its slices move along.
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "front/front_limits.h"
+#include "front/h1_conn.h"
+#include "http/url.h"
+#include "wire/h1_req.h"
+
+static void respond(struct exchange *ex)
+{
+    struct h1_conn *conn = ex->front_data;
+    conn->answered = true;
+    if (!conn->running)
+        h1_conn_later(conn);
+}
+
+static const struct front_ops OPS = {respond};
+
+static struct h1_limits limits_now(struct h1_home *home)
+{
+    struct h1_limits limits = {
+        .head_bytes_max = (size_t)front_limits_get(FRONT_HEADER_BYTES_MAX),
+        .target_bytes_max = (size_t)front_limits_get(FRONT_TARGET_BYTES_MAX),
+        .headers_max = (size_t)front_limits_get(FRONT_HEADERS_MAX),
+    };
+    if (home->header_room_count != limits.headers_max) {
+        mem_free(home->header_room);
+        home->header_room = mem_array(limits.headers_max, sizeof *home->header_room);
+        home->header_room_count = limits.headers_max;
+    }
+    return limits;
+}
+
+static struct exchange *begin(struct h1_conn *conn)
+{
+    ASSERT(!conn->ex);
+    conn->answered = false;
+    conn->ex = exchange_new(conn->home->thread, &conn->peer, &OPS, conn);
+    conn->served++;
+    return conn->ex;
+}
+
+// A slice of the bytes at `from` as one of their copy at `to`.
+static struct str moved(struct str s, const char *from, const char *to)
+{
+    return s.ptr ? str_n(to + (s.ptr - from), s.len) : s;
+}
+
+// Fields that concern this connection only end here (RFC 9110 §7.6.1).
+static bool is_passed_on(const struct header *h)
+{
+    return !header_id_is_hop_by_hop(h->id) && h->id != HEADER_EXPECT;
+}
+
+// Returns where the copy of the head begins.
+static const char *copy_head(struct request *req, const struct h1_req *head, struct arena *a,
+                             struct str bytes)
+{
+    struct str copy = arena_dup(a, str_slice(bytes, 0, head->head_len));
+    req->method = head->method;
+    req->method_text = moved(head->method_token, bytes.ptr, copy.ptr);
+    req->target = moved(head->target, bytes.ptr, copy.ptr);
+    req->line = str_slice(copy, 0, str_find(copy, '\r'));
+    req->version = head->version;
+    req->content_length = head->content_length;
+    req->has_body = head->is_chunked || head->content_length > 0;
+    for (size_t i = 0; i < head->header_count; i++) {
+        const struct header *h = &head->headers[i];
+        if (!is_passed_on(h))
+            continue;
+        header_list_copy(&req->headers, h, 1);
+        struct header *copied = &req->headers.items[req->headers.count - 1];
+        copied->name = moved(h->name, bytes.ptr, copy.ptr);
+        copied->value = moved(h->value, bytes.ptr, copy.ptr);
+    }
+    return copy.ptr;
+}
+
+// Reads what target and Host say. NULL, or what is wrong with them.
+static const char *locate(struct request *req, struct str host, struct arena *a)
+{
+    struct url url;
+    enum url_result result = url_parse(req->target, req->method, a, &url);
+    if (result != URL_OK)
+        return url_result_text(result);
+    struct url_host where = {.port = -1};
+    if (url.host.name.len)
+        where = url.host;
+    else if (host.len && !url_host_parse(host, a, &where))
+        return url_result_text(URL_BAD_AUTHORITY);
+    req->path = url.path;
+    req->query = url.query;
+    req->has_query = url.has_query;
+    req->host = where.name;
+    req->host_port = where.port < 0 ? 0 : (unsigned)where.port;
+    return NULL;
+}
+
+// Keeps `bytes` that were read into the scratch; those in `in` are there already.
+static void keep(struct h1_conn *conn, struct str bytes)
+{
+    // Ceiling: what one read of the scratch and one head can hold, so it never refuses.
+    if (buf_len(&conn->in) == 0 && bytes.len > 0 && !buf_put(&conn->in, bytes))
+        ASSERT(false);
+}
+
+// Takes the head off; what follows it stays in `in`.
+static void take_off(struct h1_conn *conn, struct str bytes, size_t len)
+{
+    if (buf_len(&conn->in) > 0)
+        buf_take(&conn->in, len);
+    else
+        keep(conn, str_skip(bytes, len));
+    conn->in_seen = 0;
+}
+
+static void refuse(struct h1_conn *conn, struct exchange *ex, int status, const char *reason)
+{
+    conn->keep_alive = false;
+    // Nobody knows where the next request would begin.
+    conn->body = (struct h1_body){.failed = true};
+    exchange_reject(ex, status, reason);
+}
+
+static enum h1_head_result refuse_head(struct h1_conn *conn, struct str bytes,
+                                       const struct h1_req *head, enum h1_req_result result)
+{
+    int status;
+    const char *reason = h1_req_refusal(result, &status);
+    struct exchange *ex = begin(conn);
+    // What is known of it is for the log only.
+    struct request *req = &ex->req;
+    req->method = head->method;
+    req->method_text = arena_dup(&ex->arena, head->method_token);
+    req->version = head->version ? head->version : 11;
+    size_t line_end = str_find(bytes, '\n');
+    if (line_end > 0 && line_end < bytes.len && bytes.ptr[line_end - 1] == '\r')
+        line_end--;
+    req->line = arena_dup(&ex->arena, str_slice(bytes, 0, line_end < 1024 ? line_end : 1024));
+    refuse(conn, ex, status, reason);
+    return H1_HEAD_REFUSED;
+}
+
+static enum h1_head_result accept_head(struct h1_conn *conn, struct str bytes,
+                                       const struct h1_req *head)
+{
+    struct exchange *ex = begin(conn);
+    const char *copy = copy_head(&ex->req, head, &ex->arena, bytes);
+    const char *wrong = locate(&ex->req, moved(head->host, bytes.ptr, copy), &ex->arena);
+    conn->keep_alive = head->keep_alive;
+    take_off(conn, bytes, head->head_len);
+    if (wrong) {
+        refuse(conn, ex, 400, wrong);
+        return H1_HEAD_REFUSED;
+    }
+    conn->body = (struct h1_body){.finished = true};
+    if (ex->req.has_body) {
+        h1_body_begin(conn, head->is_chunked ? -1 : head->content_length, head->expects_continue);
+        ex->req.body = &conn->body.source;
+    }
+    return H1_HEAD_REQUEST;
+}
+
+enum h1_head_result h1_head_take(struct h1_conn *conn, struct str bytes)
+{
+    struct h1_limits limits = limits_now(conn->home);
+    // Robustness that RFC 9112 §2.2 asks for: empty lines left behind a former body.
+    while (str_starts(bytes, STR("\r\n"))) {
+        bytes = str_skip(bytes, 2);
+        if (buf_len(&conn->in) > 0)
+            buf_take(&conn->in, 2);
+    }
+    if (bytes.len == 0)
+        return H1_HEAD_MORE;
+    if (str_eq(bytes, STR("\r"))) {
+        keep(conn, bytes);
+        return H1_HEAD_MORE;
+    }
+    struct h1_req head = {.headers = conn->home->header_room};
+    enum h1_req_result result = h1_req_parse(bytes, conn->in_seen, &limits, &head);
+    switch (result) {
+    case H1_REQ_OK:
+        return accept_head(conn, bytes, &head);
+    case H1_REQ_AGAIN:
+        keep(conn, bytes);
+        conn->in_seen = bytes.len;
+        return H1_HEAD_MORE;
+    case H1_REQ_BARE_LF:
+    case H1_REQ_BAD_METHOD:
+    case H1_REQ_BAD_TARGET:
+    case H1_REQ_BAD_LINE:
+    case H1_REQ_FOLDED:
+    case H1_REQ_SPACE_COLON:
+    case H1_REQ_BAD_NAME:
+    case H1_REQ_CONTROL:
+    case H1_REQ_BAD_LENGTH:
+    case H1_REQ_BAD_TRANSFER:
+    case H1_REQ_LENGTH_AND_TRANSFER:
+    case H1_REQ_TRANSFER_IN_10:
+    case H1_REQ_NO_HOST:
+    case H1_REQ_TWO_HOSTS:
+    case H1_REQ_BAD_HOST:
+    case H1_REQ_TARGET_TOO_LONG:
+    case H1_REQ_BAD_EXPECT:
+    case H1_REQ_HEAD_TOO_LARGE:
+    case H1_REQ_TOO_MANY_HEADERS:
+    case H1_REQ_UNKNOWN_TRANSFER:
+    case H1_REQ_BAD_VERSION:
+        break;
+    }
+    return refuse_head(conn, bytes, &head, result);
+}
+
+void h1_head_refuse(struct h1_conn *conn, int status, const char *reason)
+{
+    struct exchange *ex = begin(conn);
+    ex->req.version = 11;
+    refuse(conn, ex, status, reason);
+}
