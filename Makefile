@@ -42,6 +42,7 @@ check-all:
 install: all
 	@meson configure $(BUILD) -Dprefix=$(prefix)
 	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD)
+	@tools/make-man $(BUILD) "$(DESTDIR)$(prefix)/share/man"
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

@@ -87,14 +87,14 @@ def test_control_socket_is_private(site):
     mode = os.stat(socket_path).st_mode
     assert stat.S_ISSOCK(mode) and not mode & 0o007
     with Connection(socket_path) as c:
-        answer = c.get("/v1/status")
+        answer = c.get("/api/status")
         assert answer.status == 200 and json.loads(answer.body)["instance"] == site.name
         assert answer.header("Content-Type").startswith("application/json")
-        assert c.get("/v1/nothing-here").status == 404
+        assert c.get("/api/nothing-here").status == 404
 
 
 def test_control_is_not_reachable_from_the_network(site):
-    assert site.get("/v1/status").status == 404
+    assert site.get("/api/status").status == 404
 
 
 def test_stop(site):

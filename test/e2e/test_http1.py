@@ -202,7 +202,7 @@ def test_post_to_a_static_file_leaves_the_framing_intact(shared):
 
 def test_head_limits(godwit):
     godwit.file("index.html", "home")
-    godwit.simple(top="head_max 8k; headers_max 50; target_max 2k;")
+    godwit.simple(top="header_bytes_max 8k; headers_max 50; target_bytes_max 2k;")
     assert godwit.get("/?" + "a" * 1900).status == 200
     assert godwit.get("/?" + "a" * 2100).status == 414
     assert godwit.get("/", [(f"X-{i}", "y") for i in range(40)]).status == 200
@@ -224,7 +224,7 @@ def test_header_time(godwit):
 
 def test_idle_time(godwit):
     godwit.file("index.html", "home")
-    godwit.simple(top="idle_time 1s;")
+    godwit.simple(top="keepalive_time 1s;")
     with godwit.connect() as c:
         assert c.get("/").text == "home"
         began = time.monotonic()
@@ -233,7 +233,7 @@ def test_idle_time(godwit):
 
 def test_body_time(godwit):
     godwit.file("echo.php", ECHO)
-    godwit.php(top="body_time 1s;")
+    godwit.php(top="body_idle_time 1s;")
     with godwit.connect() as c:
         c.send("POST /echo.php HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc")
         assert c.read().status == 408
@@ -253,28 +253,30 @@ def test_send_time(godwit):
             pass
 
 
-def test_connections_limit(godwit):
+def test_connections_max(godwit):
+    """Beyond the limit idle connections go first; who is being served stays."""
+    godwit.file("wait.php", f"<?php while (!file_exists('{godwit.data}/open')) {{ usleep(5000); clearstatcache(); }} echo 'ok';")
     godwit.file("index.html", "home")
-    godwit.simple(top="connections 4;")
-    held = [godwit.connect() for _ in range(4)]
-    for c in held:
-        assert c.get("/").text == "home"
-    with godwit.connect() as over:
-        try:
-            over.send(format_request("GET", "/"))
-            assert over.read().status == 503
-        except (Closed, OSError):
-            pass
-    assert godwit.status()["metrics"]["connections_refused"] >= 1
-    for c in held:
+    godwit.php(top="connections_max 4;")
+    busy = [godwit.connect(20) for _ in range(3)]
+    for c in busy:
+        c.send(format_request("GET", "/wait.php"))
+    wait.until(lambda: godwit.status()["metrics"]["requests_active"] >= 3, 10, "three are being served")
+    with godwit.connect() as idle, godwit.connect() as new:
+        assert idle.get("/").text == "home"
+        assert new.get("/").text == "home"
+        assert idle.at_end(), "the idle one made room"
+        more = [godwit.connect() for _ in range(3)]
+        for c in more:  # all but one of these find no room or take it from an idle one
+            try:
+                c.get("/")
+            except (Closed, OSError):
+                pass
+            c.close()
+    (godwit.data / "open").touch()
+    assert [c.read().text for c in busy] == ["ok"] * 3
+    for c in busy:
         c.close()
-
-    def served():
-        try:
-            return godwit.get("/").status == 200
-        except (Closed, OSError):
-            return False
-    wait.until(served, 5, "places become free again")
 
 
 def test_hop_by_hop_fields_stay_here(site):
