@@ -52,6 +52,7 @@ struct key {
     const char *const *words; // for KEY_ENUM: NULL-terminated, the field is the index (int)
     bool repeats;             // may stand more than once in one block; parse appends
     enum key_effect effect;
+    const char *syntax; // NULL: the type's; else arguments as shown in the manual
 };
 
 // Stock types and their fields.
@@ -63,11 +64,10 @@ extern const struct key_type
 extern const struct key_type KEY_STR; // struct str
 extern const struct key_type
     KEY_FILE; // struct str: a path, made absolute against the file it stands in
-extern const struct key_type KEY_LOG;  // struct str: stdout, stderr, or a path as KEY_FILE
-extern const struct key_type KEY_ENUM; // int: index in key->words
-extern const struct key_type
-    KEY_WORDS; // struct key_words: one or more strings, at most `max` if set;
-                                       // replaces the parent scope's unless `repeats`
+extern const struct key_type KEY_LOG;   // struct str: stdout, stderr, or a path as KEY_FILE
+extern const struct key_type KEY_ENUM;  // int: index in key->words
+extern const struct key_type KEY_WORDS; // struct key_words: one or more strings, at most `max` if
+                                        // set; replaces the parent scope's unless `repeats`
 extern const struct key_type
     KEY_PAIRS; // struct key_pairs: NAME VALUE, repeatable; a later equal name replaces
 extern const struct key_type KEY_RANGE; // struct key_range: MIN..MAX or N

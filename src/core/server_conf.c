@@ -17,6 +17,7 @@ static const struct key KEYS[] = {
         .offset = offsetof(struct server_conf, user),
         .scopes = KEY_TOP,
         .max = 2,
+        .syntax = "NAME [GROUP]",
         .help =
             "User, and group if it is not the user's own groups, that the process which talks to the network "
             "runs as. Only for an instance that root starts; www-data when it is not given. Apps have a user "

@@ -23,6 +23,7 @@ static const struct key KEYS[] = {
         .scopes = KEY_TOP | KEY_SITE | KEY_PATH,
         .def = "index.html index.php",
         .max = 16,
+        .syntax = "NAME...",
         .help = "Names that are tried, in this order, when the URL names a directory.",
         .example = "index.php index.html",
     },

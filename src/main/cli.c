@@ -167,7 +167,7 @@ bool cli_parse(int argc, char **argv, struct cli *out, struct err *err)
     for (int i = 1; i < argc; i++) {
         if (!options_end && strcmp(argv[i], "--") == 0)
             options_end = true;
-        else if (!options_end && argv[i][0] == '-' && argv[i][1]) {
+        else if (!options_end && argv[i][0] == '-' && argv[i][1] && command->command != CLI_HELP) {
             if (!take_option(command, argc, argv, &i, &cli, err))
                 return false;
         } else if (command->has_operand && !cli.operand)
