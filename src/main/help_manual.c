@@ -103,10 +103,12 @@ void help_manual_markdown(void)
                                      markdown_end};
     (void)puts(
         "# Directives\n\n"
-        "Made from the program's own table by `godwit help --markdown`; do not edit. `godwit help DIRECTIVE` says the same.\n\n"
-        "A configuration is a list of directives: a name, arguments, and `;` or a block in `{ }`. Arguments with white\n"
-        "space, `;`, `{`, `}` or quotes stand in quotes; `#` begins a comment. What a site or a path does not say holds as\n"
-        "outside of it. Relative paths begin at the directory of the file they stand in.\n");
+        "Made from the program's own table by `godwit help --markdown`; do not edit.\n"
+        "`godwit help DIRECTIVE` says the same.\n\n"
+        "A configuration is a list of directives: a name, arguments, and `;` or a block in\n"
+        "`{ }`. Arguments with white space, `;`, `{`, `}` or quotes stand in quotes; `#` begins a\n"
+        "comment. What a site or a path does not say holds as outside of it. Relative paths\n"
+        "begin at the directory of the file they stand in.\n");
     write_all(&FORM);
 }
 
