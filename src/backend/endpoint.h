@@ -28,8 +28,8 @@ enum slot_outcome {
 
 struct slot {
     int fd; // non-blocking; owned by the endpoint
-    struct loop_watch
-        watch; // started on the loop of the thread that uses it (kept started while idle there)
+    // Started on the loop of the thread that uses it, and kept started while idle there.
+    struct loop_watch watch;
     struct endpoint *endpoint;
     uint32_t worker_id;
     int32_t worker_pid;
@@ -44,23 +44,21 @@ struct slot {
 // One exchange's wait for a slot; embedded in the backend's conversation.
 struct ticket {
     struct exchange *exchange;
-    // One of them is called, on the exchange's thread, unless cancelled; never from within
-    // endpoint_acquire.
+    // One of them is called, on the exchange's thread, unless cancelled; never from within acquire.
+    // `text` is a full sentence for the log, valid during the call.
     void (*on_slot)(struct ticket *t, struct slot *slot);
     void (*on_failed)(struct ticket *t, enum endpoint_failure failure, struct str text);
     // private to the endpoint
     struct list_node node;
-    struct loop_task task;
+    struct endpoint *endpoint;
     struct slot *slot;
     uint64_t queued_us;
     int state;
     enum endpoint_failure failure;
-    struct str text;
 };
 
 struct endpoint {
-    struct str name;    // app name
-    int64_t request_ms; // request_time
+    struct str name; // app name
     const struct endpoint_ops *ops;
 };
 

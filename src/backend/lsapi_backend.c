@@ -4,7 +4,7 @@
 //
 //   serve --> SPOOLING --(spooled)--> QUEUED --(talk)--> TALKING --(give_slot)--> OVER
 //               no body: at once -------^                  |
-//                                       ^----(retry)-------| the worker did not take it, once
+//                                       ^----(retry)-------| the worker had not taken it
 //
 //   OVER with an exchange: the client takes what is held.   (leave) ends each state early.
 //   TALKING without a client: the rest of the answer is dropped.
@@ -20,6 +20,9 @@
 #include "http/status.h"
 #include "log/log.h"
 #include "os/fd.h"
+
+// Workers that died idle, unseen yet, are not the request's fault: several may have died at once.
+#define TRIES_MAX 8
 
 static void talk(struct lsapi_conv *conv, struct slot *slot);
 static void acquire(struct lsapi_conv *conv);
@@ -129,7 +132,7 @@ static void respond(struct lsapi_conv *conv)
 
 static void retry(struct lsapi_conv *conv)
 {
-    conv->retried = true;
+    conv->tries++;
     conv->packet_sent = conv->heard = conv->closing = false;
     lsapi_resp_reset(conv->parser, &conv->hold);
     if (conv->left)
@@ -147,7 +150,7 @@ static void on_died(struct lsapi_conv *conv, enum lsapi_recv_result result)
                          || (result == LSAPI_RECV_RESET && !conv->spool));
     int pid = (int)conv->slot->worker_pid;
     give_slot(conv, SLOT_BROKEN);
-    if (not_taken && !conv->retried) {
+    if (not_taken && conv->tries < TRIES_MAX) {
         retry(conv);
         return;
     }
@@ -158,7 +161,7 @@ static void on_died(struct lsapi_conv *conv, enum lsapi_recv_result result)
          arena_fmt(&conv->exchange->arena,
                    "Worker %d of app \"%.*s\" ended %s; its end is in the log as worker.died.", pid,
                    STR_ARG(app),
-                   not_taken ? "before it took the request, as one before it did"
+                   not_taken ? "before it took the request, as others before it did"
                              : "in the middle of the request, which is not tried again"));
 }
 
@@ -287,9 +290,12 @@ static void on_timeout(struct loop_timer *timer)
             conv, 504, "backend.timeout",
             arena_fmt(&conv->exchange->arena,
                       "Worker %d of app \"%.*s\" has used up request_time (%lld ms) and is killed.",
-                      pid, STR_ARG(endpoint->name), (long long)endpoint->request_ms));
+                      pid, STR_ARG(endpoint->name), (long long)conv->conf.request_ms));
     finish_turn(conv);
 }
+
+// Workers that died idle, unseen yet, are not the request's fault: several may have died at once.
+#define TRIES_MAX 8
 
 static void talk(struct lsapi_conv *conv, struct slot *slot)
 {
@@ -300,9 +306,9 @@ static void talk(struct lsapi_conv *conv, struct slot *slot)
     slot->user = conv;
     slot->on_ready = on_ready;
     conv->handed_us = now_us(conv);
-    conv->left_us = (uint64_t)conv->conf.endpoint->request_ms * 1000;
+    conv->left_us = (uint64_t)conv->conf.request_ms * 1000;
     ex->facts.worker_pid = slot->worker_pid;
-    ex->facts.queue_us += conv->handed_us - conv->ticket.queued_us;
+    ex->facts.queue_us += conv->handed_us - conv->queued_us;
     clock_start(conv);
     after_send(conv, lsapi_send_start(conv));
 }
@@ -326,7 +332,7 @@ static void on_failed(struct ticket *t, enum endpoint_failure failure, struct st
     ASSERT(conv->state == LSAPI_CONV_QUEUED);
     conv->state = LSAPI_CONV_OVER;
     struct exchange *ex = conv->exchange;
-    ex->facts.queue_us += now_us(conv) - t->queued_us;
+    ex->facts.queue_us += now_us(conv) - conv->queued_us;
     if (failure == ENDPOINT_QUEUE_FULL)
         metrics_add(&conv->thread->metrics, queue_full, 1);
     else if (failure == ENDPOINT_QUEUE_TIMEOUT)
@@ -342,8 +348,8 @@ static void acquire(struct lsapi_conv *conv)
         .exchange = conv->exchange,
         .on_slot = on_slot,
         .on_failed = on_failed,
-        .queued_us = now_us(conv),
     };
+    conv->queued_us = now_us(conv);
     struct endpoint *endpoint = conv->conf.endpoint;
     struct slot *slot = endpoint->ops->acquire(endpoint, &conv->ticket);
     if (slot)

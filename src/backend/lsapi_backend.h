@@ -17,6 +17,7 @@ enum lsapi_backend_abort { // what happens to a running request whose client has
 
 struct lsapi_backend_conf {
     struct endpoint *endpoint;
+    int64_t request_ms; // request_time: what the app may use
     enum lsapi_backend_abort abort;
     size_t response_buffer_bytes; // answers up to it set the worker free whatever the client does
     const struct lsapi_pair

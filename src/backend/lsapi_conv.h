@@ -36,10 +36,11 @@ struct lsapi_conv {
     struct cgi_env_script script;
     struct spool *spool; // NULL: the request has no body
     struct ticket ticket;
-    struct slot *slot; // while TALKING
-    bool left;         // the client wants no more; nothing of the exchange is touched
-    bool responded;    // exchange_respond or exchange_refuse was called
-    bool retried;
+    uint64_t queued_us; // when the ticket was handed in
+    struct slot *slot;  // while TALKING
+    bool left;          // the client wants no more; nothing of the exchange is touched
+    bool responded;     // exchange_respond or exchange_refuse was called
+    unsigned tries;     // workers that were asked and had not looked at the request
 
     // Sending (lsapi_send.c).
     struct buf unsent;       // rest of the packet that the socket did not take

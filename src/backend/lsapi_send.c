@@ -59,7 +59,7 @@ static bool put_packet(struct lsapi_conv *conv, struct wr *w)
 
 static bool is_full(ssize_t rc)
 {
-    return rc == -EAGAIN || rc == -EWOULDBLOCK;
+    return rc == -EAGAIN;
 }
 
 enum lsapi_send_result lsapi_send_start(struct lsapi_conv *conv)

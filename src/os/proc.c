@@ -168,6 +168,17 @@ const char *proc_user_name(uid_t uid, char room[static 64])
     return room;
 }
 
+const char *proc_user_home(uid_t uid, char room[static PROC_HOME_MAX])
+{
+    char entry[NSS_BYTES];
+    struct passwd pw;
+    struct passwd *found = NULL;
+    bool has_home = getpwuid_r(uid, &pw, entry, sizeof entry, &found) == 0 && found
+                    && pw.pw_dir[0] == '/' && strlen(pw.pw_dir) < PROC_HOME_MAX;
+    snprintf(room, PROC_HOME_MAX, "%s", has_home ? pw.pw_dir : "/");
+    return room;
+}
+
 int proc_pidfd(pid_t pid)
 {
     long fd = syscall(SYS_pidfd_open, pid, 0);

@@ -48,6 +48,11 @@ MUST_USE bool proc_user_find(const char *name, const char *group, struct proc_us
 // proc_user_name writes the user's name, or the number. Returns `room`.
 const char *proc_user_name(uid_t uid, char room[static 64]);
 
+#define PROC_HOME_MAX 512 // bytes that proc_user_home may need, with NUL
+
+// proc_user_home writes the user's home directory, "/" when he has none. Returns `room`.
+const char *proc_user_home(uid_t uid, char room[static PROC_HOME_MAX]);
+
 // proc_pidfd opens a descriptor that becomes readable when `pid` ends. -errno on failure.
 MUST_USE int proc_pidfd(pid_t pid);
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// php -- see php.h.
+#include "app/php.h"
+
+#include "app/pool.h"
+#include "backend/lsapi_backend.h"
+#include "core/site_conf.h"
+#include "core/target.h"
+
+bool php_is_script(const struct app_conf *app, struct str file_name)
+{
+    for (size_t i = 0; i < app->extensions.count; i++)
+        if (str_ends(file_name, app->extensions.items[i]))
+            return true;
+    return false;
+}
+
+enum phase_result php_handle(struct exchange *ex, const struct app_conf *app)
+{
+    enum target_kind kind = target_need(ex);
+    if (kind != TARGET_FILE && kind != TARGET_SCRIPT)
+        return PHASE_NEXT;
+    const struct target *t = &ex->target;
+    if (!php_is_script(app, t->file))
+        return PHASE_NEXT;
+    // Like Apache with an alias: the document root stays the site's.
+    struct str site_root = site_conf_at(&ex->site->scope)->root;
+    struct cgi_env_script script = {
+        .document_root = site_root.len ? site_root : t->root,
+        .file = t->file,
+        .name = t->script_name,
+        .path_info = t->path_info,
+    };
+    struct lsapi_backend_conf conf = {
+        .endpoint = pool_endpoint(app->pool),
+        .request_ms = app->request_ms,
+        .abort = (enum lsapi_backend_abort)app->abort,
+        .response_buffer_bytes = (size_t)app->response_buffer_bytes,
+    };
+    lsapi_backend_serve(ex, &conf, &script);
+    return PHASE_DONE;
+}

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+// pool -- see pool.h. Here: the table of pools, the endpoint's calls, the inboxes and what the
+// keeper reports. Decisions in time are in pool_look.c, the states of a worker in pool_worker.c.
+#include "app/pool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "app/pool_look.h"
+#include "app/pool_state.h"
+#include "app/pool_worker.h"
+#include "base/assert.h"
+#include "base/mem.h"
+#include "os/fd.h"
+#include "os/random.h"
+
+static struct pool *pool_of(struct endpoint *ep)
+{
+    struct pool *p = CONTAINER_OF(ep, struct pool, endpoint);
+    ASSERT(p->magic == POOL_MAGIC);
+    return p;
+}
+
+static struct pool_worker *worker_of(struct slot *slot)
+{
+    struct pool_worker *w = CONTAINER_OF(slot, struct pool_worker, slot);
+    ASSERT(w->magic == POOL_WORKER_MAGIC);
+    return w;
+}
+
+// The worker used last is warm; better still one of the last few that this thread watches already.
+static struct pool_worker *pick_idle(struct pool *p, const struct thread *t)
+{
+    struct pool_worker *best = NULL;
+    unsigned seen = 0;
+    list_foreach(&p->idle, struct pool_worker, idle, w) {
+        if (!best)
+            best = w;
+        if (atomic_load_explicit(&w->slot.watch.loop, memory_order_relaxed) == t->loop)
+            return w;
+        if (++seen == POOL_TOP_COUNT)
+            break;
+    }
+    return best;
+}
+
+// Tells whether a request that comes now can only be refused, and why.
+static bool is_hopeless(const struct pool *p, uint64_t now_us, enum endpoint_failure *out_failure)
+{
+    uint32_t coming = pool_state_usable(p) + p->counts[POOL_WORKER_STARTING];
+    if (p->generation == 0)
+        return false; // its settings are about to come
+    *out_failure = ENDPOINT_QUEUE_FULL;
+    if (p->queued >= p->set.queue_max)
+        return true;
+    *out_failure = ENDPOINT_STOPPED;
+    if (!p->in_force && coming == 0)
+        return true;
+    *out_failure = ENDPOINT_START_FAILED;
+    return coming == 0 && p->failures >= POOL_FAILURES_MAX && now_us < p->retry_us;
+}
+
+static struct slot *acquire(struct endpoint *ep, struct ticket *t)
+{
+    struct pool *p = pool_of(ep);
+    struct thread *thread = t->exchange->thread;
+    ASSERT(thread == pool_state_self());
+    struct slot *slot = NULL;
+    t->endpoint = ep;
+    pool_state_lock();
+    struct pool_worker *w = pick_idle(p, thread);
+    uint64_t now_us = pool_state_now_us();
+    if (w) {
+        ASSERT_DEBUG(list_is_empty(&p->queue));
+        pool_worker_take(w);
+        pool_worker_own(w, thread);
+        slot = &w->slot;
+    } else if (is_hopeless(p, now_us, &t->failure)) {
+        pool_state_deliver(t, POOL_TICKET_FAILED);
+    } else {
+        t->state = POOL_TICKET_QUEUED;
+        t->queued_us = now_us;
+        list_push_back(&p->queue, &t->node);
+        p->queued++;
+        pool_look_queued(p, now_us);
+    }
+    pool_state_unlock();
+    return slot;
+}
+
+static void cancel(struct endpoint *ep, struct ticket *t)
+{
+    struct pool *p = pool_of(ep);
+    pool_state_lock();
+    int state = t->state;
+    if (state != POOL_TICKET_NONE)
+        list_remove(&t->node);
+    if (state == POOL_TICKET_QUEUED)
+        p->queued--;
+    else if (state == POOL_TICKET_GRANTED)
+        pool_worker_offer(worker_of(t->slot));
+    t->state = POOL_TICKET_NONE;
+    pool_state_unlock();
+}
+
+static void give_back(struct pool_worker *w, enum slot_outcome outcome)
+{
+    struct pool *p = w->pool;
+    uint64_t now_us = pool_state_now_us();
+    p->used_us = now_us;
+    atomic_store_explicit(&w->owner, NULL, memory_order_release);
+    switch (outcome) {
+    case SLOT_REUSE:
+        if (w->slot.hangup || w->exited)
+            pool_worker_part(w, POOL_WORKER_DETACHED, now_us + p->set.detached_us);
+        else
+            pool_worker_offer(w);
+        break;
+    case SLOT_DETACHED:
+        pool_worker_part(w, POOL_WORKER_DETACHED, now_us + p->set.detached_us);
+        break;
+    case SLOT_BROKEN:
+        pool_worker_part(w, POOL_WORKER_RETIRING, now_us + p->set.request_us);
+        break;
+    case SLOT_STUCK:
+        pool_worker_part(w, POOL_WORKER_RETIRING, now_us);
+        break;
+    }
+}
+
+static void release(struct endpoint *ep, struct slot *slot, enum slot_outcome outcome)
+{
+    struct pool *p = pool_of(ep);
+    struct pool_worker *w = worker_of(slot);
+    ASSERT(slot->endpoint == ep && !slot->user && w->state == POOL_WORKER_BUSY);
+    pool_state_lock();
+    if (outcome == SLOT_REUSE || outcome == SLOT_DETACHED) {
+        slot->served++;
+        p->served++;
+    }
+    give_back(w, outcome);
+    pool_state_unlock();
+}
+
+static const struct endpoint_ops OPS = {acquire, cancel, release};
+
+// Says what a failed ticket's exchange is to tell the operator. Lock held.
+static size_t failure_text(const struct pool *p, enum endpoint_failure failure, char *room,
+                           size_t size)
+{
+    const char *name = p->endpoint.name.ptr;
+    int len = 0;
+    switch (failure) {
+    case ENDPOINT_QUEUE_FULL:
+        len = snprintf(room, size, "The queue of app \"%s\" is full: %u requests wait (queue %u).",
+                       name, p->queued, p->set.queue_max);
+        break;
+    case ENDPOINT_QUEUE_TIMEOUT:
+        len = snprintf(room, size,
+                       "The request waited for a worker of app \"%s\" for %llu ms (queue_time): "
+                       "%u of %u workers are busy, %u requests wait.",
+                       name, (unsigned long long)(p->set.queue_us / 1000),
+                       p->counts[POOL_WORKER_BUSY], p->set.workers_max, p->queued);
+        break;
+    case ENDPOINT_START_FAILED:
+        len = snprintf(room, size,
+                       "No worker of app \"%s\" could be started, %u tries have failed: %.*s", name,
+                       p->failures, (int)p->failure_len, p->failure);
+        break;
+    case ENDPOINT_STOPPED:
+        len = snprintf(room, size, "App \"%s\" is not in the configuration any more.", name);
+        break;
+    }
+    ASSERT(len >= 0);
+    return (size_t)len < size ? (size_t)len : size - 1;
+}
+
+// Takes one ticket out; false when none is left.
+static bool deliver_one(struct pool_inbox *inbox)
+{
+    char text[POOL_FAILURE_BYTES + 256];
+    size_t text_len = 0;
+    pool_state_lock();
+    struct list_node *node = list_pop_front(&inbox->tickets);
+    if (!node) {
+        inbox->posted = false;
+        pool_state_unlock();
+        return false;
+    }
+    struct ticket *t = CONTAINER_OF(node, struct ticket, node);
+    bool granted = t->state == POOL_TICKET_GRANTED;
+    t->state = POOL_TICKET_NONE;
+    if (granted)
+        pool_worker_own(worker_of(t->slot), inbox->thread);
+    else
+        text_len = failure_text(pool_of(t->endpoint), t->failure, text, sizeof text);
+    pool_state_unlock();
+    if (granted)
+        t->on_slot(t, t->slot);
+    else
+        t->on_failed(t, t->failure, str_n(text, text_len));
+    return true;
+}
+
+static void on_inbox(struct loop_task *task)
+{
+    struct pool_inbox *inbox = CONTAINER_OF(task, struct pool_inbox, task);
+    while (deliver_one(inbox))
+        ;
+}
+
+void pool_open(const struct pool_link *link, struct thread *control, unsigned thread_count)
+{
+    ASSERT(!pool_state.control);
+    pool_state.link = *link;
+    pool_state.control = control;
+    list_init(&pool_state.all);
+    list_init(&pool_state.free_workers);
+    list_init(&pool_state.orders);
+    pool_state.inboxes = mem_array(thread_count, sizeof *pool_state.inboxes);
+    pool_state.inbox_count = thread_count;
+    for (unsigned i = 0; i < thread_count; i++) {
+        list_init(&pool_state.inboxes[i].tickets);
+        pool_state.inboxes[i].task.run = on_inbox;
+    }
+    // The keeper may still have workers of a server before this one.
+    pool_state.next_id = (uint32_t)random_u64();
+    pool_state.look_us = POOL_NEVER;
+    pool_look_open();
+}
+
+void pool_thread_start(struct thread *t)
+{
+    pool_state_lock();
+    ASSERT(t->index < pool_state.inbox_count && !pool_state.inboxes[t->index].thread);
+    pool_state.inboxes[t->index].thread = t;
+    pool_state_unlock();
+    pool_state_set_self(t);
+}
+
+static void free_nodes(struct list *l, size_t offset)
+{
+    struct list_node *node;
+    while ((node = list_pop_front(l)) != NULL)
+        mem_free((char *)node - offset);
+}
+
+void pool_close(void)
+{
+    loop_timer_stop(&pool_state.look_timer);
+    loop_later_cancel(&pool_state.look_task);
+    list_foreach(&pool_state.all, struct pool, node, p) {
+        list_foreach(&p->workers, struct pool_worker, node, w)
+            pool_worker_free(w);
+        pool_state_free(p);
+    }
+    loop_later_cancel(&pool_state.look_task);
+    for (unsigned i = 0; i < pool_state.inbox_count; i++)
+        loop_later_cancel(&pool_state.inboxes[i].task);
+    free_nodes(&pool_state.free_workers, offsetof(struct pool_worker, node));
+    free_nodes(&pool_state.orders, offsetof(struct pool_order, node));
+    map_done(&pool_state.by_name);
+    mem_free(pool_state.inboxes);
+    pool_state.inboxes = NULL;
+    pool_state.inbox_count = 0;
+    pool_state.control = NULL;
+    pool_state.look_posted = false;
+}
+
+struct pool *pool_ref(struct str name)
+{
+    pool_state_lock();
+    struct pool *p = map_find(&pool_state.by_name, name);
+    if (!p) {
+        p = mem_alloc(sizeof *p + name.len + 1);
+        char *copy = (char *)(p + 1);
+        memcpy(copy, name.ptr, name.len);
+        p->magic = POOL_MAGIC;
+        p->endpoint = (struct endpoint){.name = {copy, name.len}, .ops = &OPS};
+        list_init(&p->queue);
+        list_init(&p->idle);
+        list_init(&p->workers);
+        list_push_back(&pool_state.all, &p->node);
+        map_put(&pool_state.by_name, p->endpoint.name, p);
+    }
+    p->refs++;
+    pool_state_unlock();
+    return p;
+}
+
+void pool_unref(struct pool *p)
+{
+    pool_state_lock();
+    ASSERT(p->magic == POOL_MAGIC && p->refs > 0);
+    if (--p->refs == 0 && !p->in_force)
+        pool_state_due(0);
+    pool_state_unlock();
+}
+
+struct endpoint *pool_endpoint(struct pool *p)
+{
+    return &p->endpoint;
+}
+
+static void set_in_force(struct pool *p, const struct pool_settings *set)
+{
+    bool changed = p->generation == 0 || p->set.digest != set->digest;
+    p->set = *set;
+    p->set.name = p->endpoint.name;
+    p->in_force = true;
+    if (changed) {
+        p->generation++;
+        p->failures = 0;
+        p->retry_us = 0;
+    }
+}
+
+void pool_commit(const struct pool_settings *settings, size_t count)
+{
+    pool_state_lock();
+    list_foreach(&pool_state.all, struct pool, node, p)
+        p->in_force = false;
+    for (size_t i = 0; i < count; i++) {
+        struct pool *p = map_find(&pool_state.by_name, settings[i].name);
+        ASSERT(p && p->refs > 0);
+        set_in_force(p, &settings[i]);
+    }
+    pool_state_due(0);
+    pool_state_unlock();
+}
+
+// The worker, lock held; NULL, lock not held, when there is none.
+static struct pool_worker *lock_worker(struct str app, uint32_t id)
+{
+    pool_state_lock();
+    struct pool *p = map_find(&pool_state.by_name, app);
+    struct pool_worker *w = p ? pool_worker_find(p, id) : NULL;
+    if (!w)
+        pool_state_unlock();
+    return w;
+}
+
+void pool_ready(struct str app, uint32_t id, int32_t pid, int fd)
+{
+    struct pool_worker *w = lock_worker(app, id);
+    if (!w || w->state != POOL_WORKER_STARTING || fd_set_nonblock(fd, true) < 0) {
+        fd_close(&fd);
+        if (w)
+            pool_state_unlock();
+        return;
+    }
+    struct pool *p = w->pool;
+    uint64_t took_us = pool_state_now_us() - w->since_us;
+    p->start_us = p->start_us ? (3 * p->start_us + took_us) / 4 : took_us;
+    p->failures = 0;
+    p->retry_us = 0;
+    p->used_us = pool_state_now_us();
+    if (w->generation == p->generation)
+        p->proved = p->generation;
+    w->slot.fd = fd;
+    w->slot.worker_pid = pid;
+    struct loop *loop = pool_state.control->loop;
+    int rc = loop_watch_start(loop, &w->slot.watch, fd, POLL_READ | POLL_WRITE);
+    ASSERT(rc == 0);
+    pool_worker_offer(w);
+    pool_state_due(0); // old ones may retire, others may be started
+    pool_state_unlock();
+}
+
+void pool_failed(struct str app, uint32_t id, struct str text)
+{
+    struct pool_worker *w = lock_worker(app, id);
+    if (!w)
+        return;
+    struct pool *p = w->pool;
+    ASSERT(w->state == POOL_WORKER_STARTING);
+    size_t cut = text.len > POOL_FAILURE_BYTES ? text.len - POOL_FAILURE_BYTES : 0;
+    struct str kept = str_skip(text, cut); // the last words tell most
+    memcpy(p->failure, kept.ptr, kept.len);
+    p->failure_len = kept.len;
+    p->failed_us = pool_state_now_us();
+    uint64_t wait_us = POOL_BACKOFF_MIN_US << (p->failures < 7 ? p->failures : 7);
+    if (wait_us > POOL_BACKOFF_MAX_US)
+        wait_us = POOL_BACKOFF_MAX_US;
+    p->failures++;
+    p->retry_us = p->failed_us + wait_us;
+    pool_worker_free(w);
+    pool_state_unlock();
+}
+
+enum pool_exit pool_exited(struct str app, uint32_t id, int status, int32_t *out_pid)
+{
+    struct pool_worker *w = lock_worker(app, id);
+    if (!w)
+        return POOL_EXIT_UNKNOWN;
+    *out_pid = w->slot.worker_pid;
+    enum pool_worker_state state = w->state;
+    bool parted = state == POOL_WORKER_RETIRING || state == POOL_WORKER_DETACHED;
+    bool wanted = w->killed || (parted && status == 0);
+    if (state == POOL_WORKER_BUSY)
+        w->exited = true; // its last bytes may still stand in the socket
+    else
+        pool_worker_free(w);
+    pool_state_unlock();
+    return wanted ? POOL_EXIT_WANTED : POOL_EXIT_UNEXPECTED;
+}
+
+void pool_board(struct str app, const struct scoreboard_record *board)
+{
+    pool_state_lock();
+    struct pool *p = map_find(&pool_state.by_name, app);
+    if (p)
+        p->board = board;
+    pool_state_unlock();
+}
+
+void pool_info(struct str app, struct str json)
+{
+    pool_state_lock();
+    struct pool *p = map_find(&pool_state.by_name, app);
+    if (p && json.len <= POOL_INFO_BYTES_MAX) {
+        mem_free(p->info);
+        p->info = mem_alloc(json.len + 1);
+        memcpy(p->info, json.ptr, json.len);
+    }
+    pool_state_unlock();
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// pool -- the workers of one app and the requests that wait for them: one queue, in order of
+// arrival, in front of a stack of idle slots. Pools outlive snapshots and are found by name.
+// Decides which processes should live; asks for them through struct pool_link and never touches a
+// process itself.
+//
+// Threads: endpoint calls come from the thread of the exchange; everything named "control thread"
+// from that one only.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/endpoint.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include "core/thread.h"
+#include "wire/scoreboard.h"
+
+struct pool;
+
+// How the keeper is asked. Called on the control thread, never under a lock.
+struct pool_link {
+    void (*start)(void *arg, struct str app, uint32_t worker_id); // answer: ready or failed
+    void (*kill)(void *arg, uint32_t worker_id);                  // at once; answer: exit
+    void (*app_idle)(void *arg, struct str app);                  // its spawner may leave
+    uint64_t (*now_us)(void);                                     // NULL: the monotonic clock
+    void *arg;
+};
+
+struct pool_settings {
+    struct str name;
+    uint64_t digest; // of what running workers depend on
+    uint32_t workers_min, workers_max;
+    uint32_t queue_max;    // waiting requests
+    uint64_t queue_us;     // longest wait
+    uint64_t idle_us;      // a worker above workers_min leaves after it
+    uint64_t stop_us;      // a worker that was asked to leave is killed after it
+    uint64_t request_us;   // the same for one whose request was broken off
+    uint64_t detached_us;  // the same for one that goes on after its answer
+    uint64_t requests_max; // a worker is replaced after as many (and up to a tenth more); 0: never
+};
+
+// pool_open prepares for `thread_count` threads. The link is copied. Control thread (of `control`).
+void pool_open(const struct pool_link *link, struct thread *control, unsigned thread_count);
+
+// pool_thread_start must be called once by each thread before its first acquire.
+void pool_thread_start(struct thread *t);
+
+// pool_close forgets everything and closes all connections. No thread acquires any more, no slot is
+// taken. Control thread.
+void pool_close(void);
+
+// pool_ref finds or makes the pool of that name and takes a reference; a new one is not in force
+// until pool_commit names it. pool_unref gives it back, on any thread.
+struct pool *pool_ref(struct str name);
+void pool_unref(struct pool *p);
+
+// pool_endpoint is the pool as backends see it.
+struct endpoint *pool_endpoint(struct pool *p);
+
+// pool_commit puts `count` settings in force; pools that are not among them serve what waits and
+// end. A changed digest changes the workers one after another: the old ones serve until a new one
+// is ready. Control thread.
+void pool_commit(const struct pool_settings *settings, size_t count);
+
+// pool_ready: the keeper has started worker `id`, whose LSAPI connection is `fd` (taken over).
+void pool_ready(struct str app, uint32_t id, int32_t pid, int fd);
+
+// pool_failed: the start of worker `id` has failed; `text` says why, with its last words.
+void pool_failed(struct str app, uint32_t id, struct str text);
+
+enum pool_exit {
+    POOL_EXIT_WANTED, // we had asked for it, or it left in peace after its connection was closed
+    POOL_EXIT_UNEXPECTED, // it was idle, busy or broke off
+    POOL_EXIT_UNKNOWN     // no such worker
+};
+
+// pool_exited: worker `id` is gone with a wait status. *out_pid is what its pid was.
+enum pool_exit pool_exited(struct str app, uint32_t id, int status, int32_t *out_pid);
+
+// pool_board sets the app's scoreboard memory (mapped, SCOREBOARD_BYTES; borrowed for ever).
+void pool_board(struct str app, const struct scoreboard_record *board);
+
+// pool_info keeps what the app's runtime says of itself (JSON text).
+void pool_info(struct str app, struct str json);
+
+// pool_look does what is due: expired waits, starts, retirements, kills. Runs by itself on the
+// control thread's loop; tests with their own clock call it.
+void pool_look(void);

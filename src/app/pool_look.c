@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// pool_look -- see pool_look.h. A look visits all pools under the lock, then sends what it decided.
+#include "app/pool_look.h"
+
+#include "app/pool_state.h"
+#include "app/pool_worker.h"
+#include "base/assert.h"
+#include "base/mem.h"
+
+#define PACE_MAX_US 1000000 // a start is decided after this wait at the latest
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t coming(const struct pool *p)
+{
+    return pool_state_usable(p) + p->counts[POOL_WORKER_STARTING];
+}
+
+static struct ticket *head_of(const struct pool *p)
+{
+    struct list_node *node = list_first(&p->queue);
+    return node ? CONTAINER_OF(node, struct ticket, node) : NULL;
+}
+
+// While some worker serves, another one is started only when the wait has been as long as a start
+// takes: a short burst is served by those that are there.
+static uint64_t pace_us(const struct pool *p)
+{
+    if (coming(p) == 0)
+        return 0;
+    return earlier(p->start_us, PACE_MAX_US);
+}
+
+static bool has_room(const struct pool *p)
+{
+    return pool_state_alive(p) < p->set.workers_max
+           && p->counts[POOL_WORKER_STARTING] < POOL_STARTS_AT_ONCE;
+}
+
+void pool_look_queued(struct pool *p, uint64_t now_us)
+{
+    if (p->queued == 1)
+        pool_state_due(now_us + p->set.queue_us);
+    const struct ticket *head = head_of(p);
+    if (head && has_room(p) && p->queued > p->counts[POOL_WORKER_STARTING])
+        pool_state_due(head->queued_us + pace_us(p));
+}
+
+static uint64_t expire_waits(struct pool *p, uint64_t now_us)
+{
+    struct ticket *t;
+    while ((t = head_of(p)) && t->queued_us + p->set.queue_us <= now_us)
+        pool_state_fail(p, t, ENDPOINT_QUEUE_TIMEOUT);
+    return t ? t->queued_us + p->set.queue_us : POOL_NEVER;
+}
+
+static uint64_t kill_overdue(struct pool *p, uint64_t now_us)
+{
+    uint64_t next_us = POOL_NEVER;
+    list_foreach(&p->workers, struct pool_worker, node, w) {
+        if (w->kill_us <= now_us) {
+            w->kill_us = POOL_NEVER;
+            w->killed = true;
+            pool_state_order(POOL_ORDER_KILL, p->endpoint.name, w->slot.worker_id);
+        }
+        next_us = earlier(next_us, w->kill_us);
+    }
+    return next_us;
+}
+
+static bool is_surplus(const struct pool *p, const struct pool_worker *w, uint64_t now_us)
+{
+    if (!p->in_force || (w->generation != p->generation && p->proved == p->generation))
+        return true;
+    if (coming(p) > p->set.workers_max)
+        return true;
+    return coming(p) > p->set.workers_min && w->since_us + p->set.idle_us <= now_us;
+}
+
+static uint64_t retire_idle(struct pool *p, uint64_t now_us)
+{
+    uint64_t next_us = POOL_NEVER;
+    struct list_node *node = p->idle.head.prev; // longest idle
+    while (node != &p->idle.head) {
+        struct pool_worker *w = CONTAINER_OF(node, struct pool_worker, idle);
+        node = node->prev;
+        if (is_surplus(p, w, now_us)) {
+            pool_worker_part(w, POOL_WORKER_RETIRING, now_us + p->set.stop_us);
+            next_us = earlier(next_us, now_us + p->set.stop_us);
+        } else if (coming(p) > p->set.workers_min) {
+            next_us = earlier(next_us, w->since_us + p->set.idle_us);
+        }
+    }
+    return next_us;
+}
+
+// A changed app proves with one worker that it starts, before the old ones go.
+static bool needs_proof(const struct pool *p)
+{
+    if (p->proved == p->generation || pool_state_usable(p) == 0)
+        return false;
+    list_foreach(&p->workers, struct pool_worker, node, w)
+        if (w->generation == p->generation && w->state == POOL_WORKER_STARTING)
+            return false;
+    return true;
+}
+
+// How many starts the queue and the minimum justify now; *next_us: when to ask again.
+static uint32_t wanted_starts(const struct pool *p, uint64_t now_us, uint64_t *next_us)
+{
+    uint32_t starting = p->counts[POOL_WORKER_STARTING];
+    uint32_t wanted = 0;
+    if (coming(p) < p->set.workers_min)
+        wanted = p->set.workers_min - coming(p);
+    const struct ticket *head = head_of(p);
+    if (head && p->queued > starting) {
+        uint64_t at_us = head->queued_us + pace_us(p);
+        if (at_us > now_us)
+            *next_us = earlier(*next_us, at_us);
+        else if (p->queued - starting > wanted)
+            wanted = p->queued - starting;
+    }
+    // After a failure one try at a time.
+    if (p->failures && wanted)
+        wanted = starting ? 0 : 1;
+    return wanted;
+}
+
+static uint64_t start_workers(struct pool *p, uint64_t now_us)
+{
+    uint64_t next_us = POOL_NEVER;
+    if (!p->in_force)
+        return next_us;
+    bool proof = needs_proof(p);
+    uint32_t wanted = wanted_starts(p, now_us, &next_us);
+    if (!proof && !wanted)
+        return next_us;
+    if (p->retry_us > now_us)
+        return earlier(next_us, p->retry_us);
+    if (proof && pool_state_alive(p) <= p->set.workers_max) {
+        pool_worker_start(p);
+        wanted -= wanted ? 1 : 0;
+    }
+    for (; wanted && has_room(p); wanted--)
+        pool_worker_start(p);
+    return next_us;
+}
+
+static void refuse_hopeless(struct pool *p)
+{
+    if (coming(p) > 0 || (p->in_force && p->failures < POOL_FAILURES_MAX))
+        return;
+    struct ticket *t;
+    while ((t = head_of(p)))
+        pool_state_fail(p, t, p->in_force ? ENDPOINT_START_FAILED : ENDPOINT_STOPPED);
+}
+
+static uint64_t let_spawner_go(struct pool *p, uint64_t now_us)
+{
+    if (!p->may_have_spawner || !p->in_force || !list_is_empty(&p->workers)
+        || !list_is_empty(&p->queue))
+        return POOL_NEVER;
+    uint64_t at_us = p->used_us + p->set.idle_us;
+    if (at_us > now_us)
+        return at_us;
+    p->may_have_spawner = false;
+    pool_state_order(POOL_ORDER_APP_IDLE, p->endpoint.name, 0);
+    return POOL_NEVER;
+}
+
+// Does what is due for one pool; returns when to look again. The pool may be freed.
+static uint64_t look_at(struct pool *p, uint64_t now_us)
+{
+    if (p->generation == 0) {
+        if (p->refs == 0 && list_is_empty(&p->queue))
+            pool_state_free(p);
+        return POOL_NEVER;
+    }
+    uint64_t next_us = expire_waits(p, now_us);
+    next_us = earlier(next_us, kill_overdue(p, now_us));
+    next_us = earlier(next_us, retire_idle(p, now_us));
+    next_us = earlier(next_us, start_workers(p, now_us));
+    refuse_hopeless(p);
+    next_us = earlier(next_us, let_spawner_go(p, now_us));
+    if (!p->in_force && p->refs == 0 && list_is_empty(&p->workers) && list_is_empty(&p->queue))
+        pool_state_free(p);
+    return next_us;
+}
+
+static void carry_out(const struct pool_order *order)
+{
+    const struct pool_link *link = &pool_state.link;
+    switch (order->type) {
+    case POOL_ORDER_START:
+        link->start(link->arg, order->app, order->worker_id);
+        break;
+    case POOL_ORDER_KILL:
+        link->kill(link->arg, order->worker_id);
+        break;
+    case POOL_ORDER_APP_IDLE:
+        link->app_idle(link->arg, order->app);
+        break;
+    }
+}
+
+// The orders were given under the lock; they leave without it, in that order: only here.
+static void send_orders(void)
+{
+    for (;;) {
+        pool_state_lock();
+        struct list_node *node = list_pop_front(&pool_state.orders);
+        pool_state_unlock();
+        if (!node)
+            return;
+        struct pool_order *order = CONTAINER_OF(node, struct pool_order, node);
+        carry_out(order);
+        mem_free(order);
+    }
+}
+
+void pool_look(void)
+{
+    pool_state_lock();
+    uint64_t now_us = pool_state_now_us();
+    uint64_t next_us = POOL_NEVER;
+    pool_state.looking = true;
+    list_foreach(&pool_state.all, struct pool, node, p)
+        next_us = earlier(next_us, look_at(p, now_us));
+    pool_state.looking = false;
+    pool_state.look_us = next_us;
+    struct loop *loop = pool_state.control->loop;
+    if (next_us == POOL_NEVER)
+        loop_timer_stop(&pool_state.look_timer);
+    else
+        loop_timer_start(loop, &pool_state.look_timer, next_us > now_us ? next_us - now_us : 0);
+    pool_state_unlock();
+    send_orders();
+}
+
+static void on_task(struct loop_task *task)
+{
+    (void)task;
+    pool_state_lock();
+    pool_state.look_posted = false;
+    pool_state_unlock();
+    pool_look();
+}
+
+static void on_timer(struct loop_timer *timer)
+{
+    (void)timer;
+    pool_look();
+}
+
+void pool_look_open(void)
+{
+    pool_state.look_task.run = on_task;
+    pool_state.look_timer.on_expired = on_timer;
+}

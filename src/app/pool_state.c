@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// pool_state -- see pool_state.h: the lock, orders to the keeper, and how tickets reach their
+// thread.
+#include "app/pool_state.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "os/clock.h"
+
+struct pools pool_state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local struct thread *self;
+
+void pool_state_lock(void)
+{
+    pthread_mutex_lock(&pool_state.lock);
+}
+
+void pool_state_unlock(void)
+{
+    pthread_mutex_unlock(&pool_state.lock);
+}
+
+struct thread *pool_state_self(void)
+{
+    return self;
+}
+
+void pool_state_set_self(struct thread *t)
+{
+    self = t;
+}
+
+uint64_t pool_state_now_us(void)
+{
+    return pool_state.link.now_us ? pool_state.link.now_us() : clock_mono_us();
+}
+
+// The lock of the loop's mailbox is taken under ours; nothing is taken under that one.
+static void run_on(struct thread *t, struct loop_task *task)
+{
+    if (t == self)
+        loop_later(t->loop, task);
+    else
+        loop_post(t->loop, task);
+}
+
+void pool_state_due(uint64_t at_us)
+{
+    if (at_us >= pool_state.look_us || pool_state.look_posted || pool_state.looking)
+        return;
+    pool_state.look_posted = true;
+    run_on(pool_state.control, &pool_state.look_task);
+}
+
+void pool_state_order(enum pool_order_type type, struct str app, uint32_t worker_id)
+{
+    struct pool_order *order = mem_alloc(sizeof *order + app.len);
+    char *name = (char *)(order + 1);
+    memcpy(name, app.ptr, app.len);
+    *order = (struct pool_order){.type = type, .worker_id = worker_id, .app = {name, app.len}};
+    list_push_back(&pool_state.orders, &order->node);
+    pool_state_due(0);
+}
+
+void pool_state_deliver(struct ticket *t, int state)
+{
+    struct thread *thread = t->exchange->thread;
+    ASSERT(thread->index < pool_state.inbox_count);
+    struct pool_inbox *inbox = &pool_state.inboxes[thread->index];
+    ASSERT(inbox->thread == thread);
+    t->state = state;
+    list_push_back(&inbox->tickets, &t->node);
+    if (inbox->posted)
+        return;
+    inbox->posted = true;
+    run_on(thread, &inbox->task);
+}
+
+void pool_state_fail(struct pool *p, struct ticket *t, enum endpoint_failure failure)
+{
+    ASSERT(t->state == POOL_TICKET_QUEUED && p->queued > 0);
+    list_remove(&t->node);
+    p->queued--;
+    t->failure = failure;
+    pool_state_deliver(t, POOL_TICKET_FAILED);
+}
+
+uint32_t pool_state_alive(const struct pool *p)
+{
+    uint32_t alive = 0;
+    for (size_t i = 0; i < POOL_WORKER_STATES; i++)
+        alive += p->counts[i];
+    return alive;
+}
+
+uint32_t pool_state_usable(const struct pool *p)
+{
+    return p->counts[POOL_WORKER_IDLE] + p->counts[POOL_WORKER_BUSY];
+}
+
+void pool_state_free(struct pool *p)
+{
+    ASSERT(list_is_empty(&p->workers) && list_is_empty(&p->queue));
+    map_remove(&pool_state.by_name, p->endpoint.name);
+    list_remove(&p->node);
+    p->magic = 0;
+    mem_free(p->info);
+    mem_free(p);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// pool_state -- what the pools hold, shared by the files of the pool only. One mutex guards all
+// pools: it is held for some hundred nanoseconds twice per request, and one lock needs no order.
+//
+//   worker: STARTING --ready--> IDLE <--grant/release--> BUSY
+//              | failed           | retire                 | release: DETACHED -> DETACHED
+//              v                  v                        |          BROKEN, STUCK -> RETIRING
+//            freed             RETIRING                    |          its time has come -> RETIRING
+//                                 '-------- exit --------- '--> freed (BUSY: at release)
+//
+//   ticket: QUEUED --grant--> GRANTED --inbox--> on_slot
+//              '----fail----> FAILED ---inbox--> on_failed       cancel leaves each of them
+//
+// Invariants (pool_check): idle workers and waiting tickets exclude each other; each worker is in
+// its pool's list and counted under its state; only IDLE and BUSY ones have a descriptor; a slot
+// has a user only while BUSY; starts never exceed the maximum by more than the one that proves a
+// new generation.
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "app/pool.h"
+#include "base/list.h"
+#include "base/map.h"
+
+#define POOL_MAGIC          0x504f4f4cu
+#define POOL_WORKER_MAGIC   0x574f524bu
+#define POOL_NEVER          UINT64_MAX
+#define POOL_STARTS_AT_ONCE 4 // of one app
+#define POOL_FAILURES_MAX   3 // in a row, with no worker alive: waiting requests are refused
+#define POOL_BACKOFF_MIN_US 100000
+#define POOL_BACKOFF_MAX_US 10000000
+#define POOL_FAILURE_BYTES  4096 // kept of why the last start failed
+#define POOL_INFO_BYTES_MAX (16 * 1024)
+#define POOL_TOP_COUNT      4 // idle workers looked at for one that this thread watches already
+
+enum pool_worker_state {
+    POOL_WORKER_STARTING,
+    POOL_WORKER_IDLE,
+    POOL_WORKER_BUSY,
+    POOL_WORKER_DETACHED, // has answered and closed; goes on working
+    POOL_WORKER_RETIRING, // connection closed by us; its end is awaited
+    POOL_WORKER_STATES
+};
+
+enum { POOL_TICKET_NONE, POOL_TICKET_QUEUED, POOL_TICKET_GRANTED, POOL_TICKET_FAILED };
+
+// Never given back to the heap while loops run: a loop may hold an event for its watch.
+struct pool_worker {
+    struct slot slot;
+    uint32_t magic;
+    struct pool *pool;
+    struct list_node node; // pool.workers, or the free ones
+    struct list_node idle; // pool.idle while IDLE
+    enum pool_worker_state state;
+    uint32_t generation;
+    bool exited; // while BUSY: freed at release
+    bool killed;
+    uint64_t since_us;              // of the state
+    uint64_t kill_us;               // DETACHED, RETIRING: when it is killed
+    uint64_t requests_max;          // 0: any number
+    _Atomic(struct thread *) owner; // who has taken the slot; NULL: nobody
+};
+
+struct pool {
+    struct endpoint endpoint;
+    uint32_t magic;
+    struct list_node node; // pools.all
+    struct pool_settings set;
+    bool in_force;
+    unsigned refs;
+
+    struct list queue; // tickets, oldest first
+    uint32_t queued;
+    struct list idle; // workers, last used first
+    struct list workers;
+    uint32_t counts[POOL_WORKER_STATES];
+
+    uint32_t generation; // counts changes of the digest
+    uint32_t proved;     // the newest generation of which a worker was ready
+    unsigned failures;   // starts in a row
+    uint64_t retry_us;   // no start before it
+    uint64_t start_us;   // what a start takes, measured
+    uint64_t used_us;    // last release or exit
+    bool may_have_spawner;
+
+    char failure[POOL_FAILURE_BYTES]; // of the last failed start
+    size_t failure_len;
+    uint64_t failed_us; // 0: never
+    uint64_t served;
+    const struct scoreboard_record *board;
+    char *info;
+};
+
+struct pool_inbox { // granted and failed tickets on their way to their thread
+    struct thread *thread;
+    struct list tickets;
+    struct loop_task task;
+    bool posted;
+};
+
+enum pool_order_type { POOL_ORDER_START, POOL_ORDER_KILL, POOL_ORDER_APP_IDLE };
+
+struct pool_order { // for the keeper, given by the control thread
+    struct list_node node;
+    enum pool_order_type type;
+    uint32_t worker_id;
+    struct str app; // copied behind
+};
+
+struct pools {
+    pthread_mutex_t lock; // guards: everything below and all pools, workers and queued tickets
+    struct pool_link link;
+    struct thread *control;
+    struct list all;
+    struct map by_name;
+    struct list free_workers;
+    struct pool_inbox *inboxes; // by thread index
+    unsigned inbox_count;
+    struct list orders;
+    uint32_t next_id;
+    struct loop_task look_task;
+    bool look_posted; // the task is on its way
+    bool looking;     // what is asked for now is seen by the look that runs
+    uint64_t look_us; // when the next look comes by itself
+    struct loop_timer look_timer;
+};
+
+extern struct pools pool_state;
+
+// pool_state_lock and pool_state_unlock guard all pools.
+void pool_state_lock(void);
+void pool_state_unlock(void);
+
+// pool_state_self is what this thread said that it is; pool_state_set_self says it.
+struct thread *pool_state_self(void);
+void pool_state_set_self(struct thread *t);
+
+// Below here the lock is held by the caller.
+
+// pool_state_now_us is the clock of the link.
+uint64_t pool_state_now_us(void);
+
+// pool_state_due asks for a look at `at_us` at the latest.
+void pool_state_due(uint64_t at_us);
+
+// pool_state_order queues a wish for the keeper.
+void pool_state_order(enum pool_order_type type, struct str app, uint32_t worker_id);
+
+// pool_state_deliver sends a ticket (in no list) to its thread's inbox.
+void pool_state_deliver(struct ticket *t, int state);
+
+// pool_state_fail takes a queued ticket out and fails it.
+void pool_state_fail(struct pool *p, struct ticket *t, enum endpoint_failure failure);
+
+// pool_state_free forgets a pool without workers and tickets.
+void pool_state_free(struct pool *p);
+
+// pool_state_alive is how many workers count against the maximum.
+uint32_t pool_state_alive(const struct pool *p);
+
+// pool_state_usable is how many can serve now or after what they do.
+uint32_t pool_state_usable(const struct pool *p);

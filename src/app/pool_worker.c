@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// pool_worker -- see pool_worker.h; the states are drawn in pool_state.h.
+#include "app/pool_worker.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "os/fd.h"
+#include "os/random.h"
+
+static void set_state(struct pool_worker *w, enum pool_worker_state state)
+{
+    struct pool *p = w->pool;
+    ASSERT(p->counts[w->state] > 0);
+    p->counts[w->state]--;
+    p->counts[state]++;
+    w->state = state;
+    w->since_us = pool_state_now_us();
+}
+
+static void leave_idle(struct pool_worker *w)
+{
+    list_remove(&w->idle);
+}
+
+// Looks at an idle connection on which something has happened. End of file, a farewell or noise:
+// the connection is of no use; whether the process lives is for its exit to tell.
+static void look_at_idle(struct pool_worker *w)
+{
+    char byte;
+    ssize_t count = recv(w->slot.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    pool_worker_part(w, POOL_WORKER_DETACHED, pool_state_now_us() + w->pool->set.detached_us);
+}
+
+static void on_watch(struct loop_watch *watch, unsigned ready)
+{
+    struct slot *slot = CONTAINER_OF(watch, struct slot, watch);
+    struct pool_worker *w = CONTAINER_OF(slot, struct pool_worker, slot);
+    struct thread *owner = atomic_load_explicit(&w->owner, memory_order_acquire);
+    if (owner && owner == pool_state_self()) {
+        if (slot->on_ready)
+            slot->on_ready(slot, ready);
+        return;
+    }
+    // Idle; or taken by another thread since this event was fetched: then it sees its own.
+    pool_state_lock();
+    ASSERT(w->magic == POOL_WORKER_MAGIC);
+    if (w->state == POOL_WORKER_IDLE)
+        look_at_idle(w);
+    pool_state_unlock();
+}
+
+void pool_worker_start(struct pool *p)
+{
+    struct list_node *node = list_pop_front(&pool_state.free_workers);
+    struct pool_worker *w =
+        node ? CONTAINER_OF(node, struct pool_worker, node) : mem_new(struct pool_worker);
+    // Field by field: a loop may look at the watch at any time.
+    w->magic = POOL_WORKER_MAGIC;
+    w->pool = p;
+    w->state = POOL_WORKER_STARTING;
+    w->generation = p->generation;
+    w->exited = w->killed = false;
+    w->since_us = pool_state_now_us();
+    w->kill_us = POOL_NEVER;
+    w->requests_max = p->set.requests_max;
+    if (w->requests_max) // not all at the same moment
+        w->requests_max += random_u64() % (w->requests_max / 10 + 1);
+    w->slot.fd = FD_NONE;
+    w->slot.watch.on_ready = on_watch;
+    w->slot.endpoint = &p->endpoint;
+    w->slot.worker_id = pool_state.next_id++;
+    w->slot.worker_pid = 0;
+    w->slot.served = 0;
+    w->slot.user = NULL;
+    w->slot.on_ready = NULL;
+    list_push_back(&p->workers, &w->node);
+    p->counts[POOL_WORKER_STARTING]++;
+    p->may_have_spawner = true;
+    pool_state_order(POOL_ORDER_START, p->endpoint.name, w->slot.worker_id);
+}
+
+struct pool_worker *pool_worker_find(struct pool *p, uint32_t id)
+{
+    list_foreach(&p->workers, struct pool_worker, node, w)
+        if (w->slot.worker_id == id)
+            return w;
+    return NULL;
+}
+
+static void close_slot(struct pool_worker *w)
+{
+    ASSERT(!w->slot.user);
+    atomic_store_explicit(&w->owner, NULL, memory_order_release);
+    loop_watch_stop(&w->slot.watch);
+    fd_close(&w->slot.fd);
+}
+
+void pool_worker_part(struct pool_worker *w, enum pool_worker_state state, uint64_t kill_us)
+{
+    ASSERT(state == POOL_WORKER_DETACHED || state == POOL_WORKER_RETIRING);
+    leave_idle(w);
+    close_slot(w);
+    if (w->exited) {
+        pool_worker_free(w);
+        return;
+    }
+    set_state(w, state);
+    w->kill_us = kill_us;
+    pool_state_due(kill_us);
+}
+
+// Tells whether the worker is to leave rather than serve on.
+static bool is_done(const struct pool_worker *w)
+{
+    const struct pool *p = w->pool;
+    if (w->generation != p->generation && p->proved == p->generation)
+        return true;
+    if (!p->in_force && list_is_empty(&p->queue))
+        return true;
+    return w->requests_max && w->slot.served >= w->requests_max;
+}
+
+void pool_worker_offer(struct pool_worker *w)
+{
+    struct pool *p = w->pool;
+    ASSERT(w->state == POOL_WORKER_STARTING || w->state == POOL_WORKER_BUSY);
+    if (is_done(w)) {
+        pool_worker_part(w, POOL_WORKER_RETIRING, pool_state_now_us() + p->set.stop_us);
+        pool_state_due(0);
+        return;
+    }
+    struct list_node *node = list_pop_front(&p->queue);
+    if (node) {
+        struct ticket *t = CONTAINER_OF(node, struct ticket, node);
+        p->queued--;
+        pool_worker_take(w);
+        t->slot = &w->slot;
+        pool_state_deliver(t, POOL_TICKET_GRANTED);
+        return;
+    }
+    set_state(w, POOL_WORKER_IDLE);
+    list_push_front(&p->idle, &w->idle);
+    pool_state_due(w->since_us + p->set.idle_us);
+}
+
+void pool_worker_take(struct pool_worker *w)
+{
+    leave_idle(w);
+    set_state(w, POOL_WORKER_BUSY);
+    w->slot.readable = w->slot.hangup = false;
+    w->slot.user = NULL;
+    w->slot.on_ready = NULL;
+}
+
+void pool_worker_own(struct pool_worker *w, struct thread *t)
+{
+    ASSERT(w->state == POOL_WORKER_BUSY);
+    atomic_store_explicit(&w->owner, t, memory_order_release);
+    if (atomic_load_explicit(&w->slot.watch.loop, memory_order_relaxed) == t->loop)
+        return;
+    int rc = loop_watch_start(t->loop, &w->slot.watch, w->slot.fd, POLL_READ | POLL_WRITE);
+    // Only a lack of kernel memory; without readiness the request would hang.
+    ASSERT(rc == 0);
+}
+
+void pool_worker_free(struct pool_worker *w)
+{
+    leave_idle(w);
+    if (w->slot.fd != FD_NONE)
+        close_slot(w);
+    struct pool *p = w->pool;
+    ASSERT(p->counts[w->state] > 0);
+    p->counts[w->state]--;
+    list_remove(&w->node);
+    w->state = POOL_WORKER_STARTING; // not IDLE: on_watch may come late
+    w->pool = NULL;
+    list_push_back(&pool_state.free_workers, &w->node);
+    pool_state_due(0);
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// pool_worker -- one worker's way through its states. Lock held by the caller in all calls.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "app/pool_state.h"
+
+// pool_worker_start adds one that is STARTING and orders it.
+void pool_worker_start(struct pool *p);
+
+// pool_worker_find returns the pool's worker of that id, NULL when there is none.
+struct pool_worker *pool_worker_find(struct pool *p, uint32_t id);
+
+// pool_worker_offer gives one that is free (BUSY without user, or STARTING with a connection) to
+// the oldest ticket, makes it idle, or retires it when its time has come.
+void pool_worker_offer(struct pool_worker *w);
+
+// pool_worker_take makes it BUSY, for the calling thread's or a granted ticket's use.
+void pool_worker_take(struct pool_worker *w);
+
+// pool_worker_own makes the calling thread `t` watch a slot that was taken for it.
+void pool_worker_own(struct pool_worker *w, struct thread *t);
+
+// pool_worker_part closes its connection; it counts until its exit, and is killed at `kill_us`.
+void pool_worker_part(struct pool_worker *w, enum pool_worker_state state, uint64_t kill_us);
+
+// pool_worker_free forgets it.
+void pool_worker_free(struct pool_worker *w);
