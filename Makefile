@@ -2,7 +2,7 @@
 # The front door: what a person types. The build itself is meson's (meson.build).
 #
 #   make            build build/godwit and what belongs to it
-#   make serve      install what is missing, build, serve examples/ on http://127.0.0.1:8080
+#   make serve      install what is missing, build, serve examples/ on http://127.0.0.1:8080 (PORT=)
 #   make check      install what is missing, build, run all tests; at most 15 minutes on two cores
 #   make check-all  the same under sanitizers, then the fuzzers (60 s each) and the linters
 #   make install    DESTDIR= and prefix= are known
@@ -14,6 +14,7 @@
 BUILD ?= build
 prefix ?= /usr/local
 FUZZ_SECONDS ?= 60
+PORT ?= 8080
 MESON_FLAGS ?=
 
 all: $(BUILD)/build.ninja
@@ -28,7 +29,7 @@ deps:
 serve:
 	@tools/install-deps build examples
 	@$(MAKE) --no-print-directory all
-	@tools/serve $(BUILD)
+	@tools/serve $(BUILD) $(PORT)
 
 check:
 	@tools/install-deps build examples test

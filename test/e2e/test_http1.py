@@ -107,6 +107,30 @@ def test_body_too_large_is_refused_before_it_is_sent(godwit):
         assert c.read().status == 413
 
 
+def test_large_bodies_go_to_a_file_without_a_name(godwit):
+    godwit.file("echo.php", ECHO)
+    godwit.php(top="body_memory 16k; spool_dir %(data)s;")
+    body = os.urandom(3 * 1024 * 1024)
+    assert godwit.request("POST", "/echo.php", body=b"small").text == echo_of("POST", b"small")
+    assert godwit.status()["metrics"]["spool_bytes"] == 0
+    assert godwit.request("POST", "/echo.php", body=body).text == echo_of("POST", body)
+    assert godwit.status()["metrics"]["spool_bytes"] > len(body) - 64 * 1024
+    assert os.listdir(godwit.data) == []
+
+
+def test_body_that_cannot_be_spooled(godwit):
+    godwit.file("echo.php", ECHO)
+    godwit.php(top="body_memory 16k; spool_dir %(base)s/nowhere;")
+    assert godwit.request("POST", "/echo.php", body=b"small").status == 200
+    with godwit.connect() as c:
+        try:
+            c.send(format_request("POST", "/echo.php", body=os.urandom(1024 * 1024)))
+        except OSError:
+            pass  # closed while we sent
+        assert c.read().status == 500
+    godwit.stderr.wait("spool.failed")
+
+
 H = "Host: a\r\n"
 
 MALFORMED = [

@@ -7,6 +7,7 @@ import signal
 from support import wait
 from support.server import Log
 
+
 def make_logs(godwit) -> None:
     (godwit.base / "logs").mkdir()
     (godwit.base / "logs").chmod(0o777)
@@ -113,3 +114,18 @@ def test_access_log_off(godwit):
     godwit.get("/a.txt?unseen")
     godwit.stop()
     assert "unseen" not in godwit.stderr.text()
+
+
+def test_log_level(godwit):
+    godwit.file("die.php", "<?php posix_kill(getmypid(), 9);")
+    godwit.php(top="log_level error;")
+    assert godwit.get("/die.php").status == 502
+    godwit.stop()
+    assert not [line for line in godwit.stderr.text().splitlines() if " info " in line and "keeper." not in line]
+
+
+def test_development_shows_the_cause_in_the_page(godwit):
+    godwit.file("die.php", "<?php posix_kill(getmypid(), 9);")
+    godwit.php(top="development on;")
+    answer = godwit.get("/die.php")
+    assert answer.status == 502 and "SIGKILL" in answer.text

@@ -276,6 +276,45 @@ def test_environment_and_ini(godwit):
     assert (stage, precision) == ("production", "7")
 
 
+def test_admin_ini_is_final(godwit):
+    godwit.file("i.php", "<?php ini_set('memory_limit', '99M'); ini_set('precision', '5'); echo ini_get('memory_limit'), ' ', ini_get('precision');")
+    godwit.php("workers 0..1; admin_ini memory_limit 64M; ini precision 9;")
+    assert godwit.get("/i.php").text == "64M 5"
+
+
+def test_extensions(godwit):
+    for name in ("a.inc", "a.php", "a.phtml"):
+        godwit.file(name, "<?php echo 'r', 'an';")
+    godwit.php("workers 0..1; extensions .php .inc;")
+    assert godwit.get("/a.inc").text == "ran" and godwit.get("/a.php").text == "ran"
+    assert godwit.get("/a.phtml").text != "ran"
+
+
+def test_source_is_never_sent(godwit):
+    for name in ("a.php", "a.phtml", "a.phar"):
+        godwit.file(name, "<?php echo 'secret';")
+    godwit.simple()
+    for name in ("a.php", "a.phtml", "a.phar", "%61.php", "a.php/", "a.php/x"):
+        answer = godwit.get("/" + name)
+        assert answer.status in (403, 404) and "secret" not in answer.text, name
+
+
+def test_environment_is_only_what_is_given(godwit):
+    godwit.env["LEAKED"] = "secret"
+    godwit.file("e.php", "<?php echo json_encode(getenv());")
+    godwit.php("workers 0..1; env GIVEN yes;")
+    seen = json.loads(godwit.get("/e.php").text)
+    assert seen["GIVEN"] == "yes" and "LEAKED" not in seen
+    assert not [name for name in seen if name.startswith(("GODWIT", "NOTIFY", "LISTEN", "LSAPI"))]
+
+
+def test_directory(godwit):
+    godwit.file("hello.php", "<?php echo getcwd();")
+    godwit.php("workers 1..1; directory %(data)s;")
+    assert godwit.get("/hello.php").text == str(godwit.www), "for PHP it is the script's own"
+    assert os.readlink(f"/proc/{godwit.one('spawner').pid}/cwd") == str(godwit.data)
+
+
 def test_many_workers_in_parallel(godwit):
     godwit.file("w.php", f"""<?php
         touch('{godwit.data}/here-' . getmypid());

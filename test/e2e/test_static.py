@@ -6,6 +6,8 @@ from email.utils import formatdate
 
 import pytest
 
+from support import wait
+
 PAGE = b"<h1>godwit</h1>\n"
 
 
@@ -135,11 +137,17 @@ def test_not_modified(site):
 def test_changed_file_is_seen(site):
     before = site.get("/digits.txt").header("ETag")
     site.file("digits.txt", "changed")
-    answer = site.get("/digits.txt", {"If-None-Match": before})
-    # The look at the file may be up to a second old (file_check).
-    from support import wait
-    wait.until(lambda: site.get("/digits.txt", {"If-None-Match": before}).body == b"changed", 5, "the new content")
-    assert answer.status in (200, 304)
+    wait.until(lambda: site.get("/digits.txt", {"If-None-Match": before}).body == b"changed", 5, "the new content (file_check)")
+
+
+def test_file_check_0_looks_each_time(godwit):
+    path = godwit.file("a.txt", "one")
+    godwit.simple("file_check 0;")
+    for text in ("one", "two!", "three", "four.."):
+        path.write_text(text)
+        assert godwit.get("/a.txt").text == text
+    path.unlink()
+    assert godwit.get("/a.txt").status == 404
 
 
 @pytest.mark.parametrize("value,status,body,content_range", [

@@ -104,7 +104,7 @@ def test_random_kills_cost_at_most_one_request_each(hello):
     with Load(hello.address, "/work.php", clients=6) as load:
         load.wait_done(50)
         for _ in range(20):
-            workers = [w for w in hello.app()["workers"] if w["state"] in ("idle", "running", "reading")]
+            workers = [w for w in hello.app()["workers"] if w["state"] in ("idle", "busy")]
             if workers:
                 os.kill(workers[kills % len(workers)]["pid"], 9)
                 kills += 1
@@ -187,7 +187,7 @@ def test_queue_time(hello):
     hello.php("workers 0..1; queue_time 1s;")
     with hello.connect(30) as c:
         c.send(format_request("GET", "/wait.php"))
-        wait.until(lambda: "running" in states(hello), 10, "the worker is busy")
+        wait.until(lambda: "busy" in states(hello), 10, "the worker is busy")
         answer = hello.get("/hello.php")
         assert answer.status == 503 and answer.header("Retry-After")
         (hello.data / "open").touch()
@@ -201,7 +201,7 @@ def test_waiting_client_that_leaves_is_dropped(hello):
     hello.php("workers 0..1;")
     with hello.connect(30) as c:
         c.send(format_request("GET", "/wait.php"))
-        wait.until(lambda: "running" in states(hello), 10, "the worker is busy")
+        wait.until(lambda: "busy" in states(hello), 10, "the worker is busy")
         leaver = hello.connect()
         leaver.send(format_request("GET", "/count.php"))
         wait.until(lambda: hello.app()["queue"]["waiting"] == 1, 5, "it waits")
@@ -241,3 +241,94 @@ def test_memory_comes_back(hello):
     wait.until(lambda: not hello.processes("worker") and not hello.processes("spawner"), 15,
                lambda: f"idle ones leave: {[p.command for p in hello.processes()]}")
     assert hello.get("/hello.php").status == 200
+
+
+def test_requests_replaces_workers(hello):
+    hello.php("workers 1..1; requests 10;")
+    pids = [hello.get("/hello.php").text for _ in range(60)]
+    runs = [pids.count(pid) for pid in dict.fromkeys(pids)]
+    assert len(runs) >= 4 and all(9 <= n <= 12 for n in runs[:-1]), runs
+
+
+def test_recycling_fails_no_request(hello):
+    hello.php("workers 2..3; requests 20;")
+    with Load(hello.address, "/hello.php", clients=6) as load:
+        load.wait_done(1500, 60)
+    assert load.failures == []
+
+
+@pytest.mark.parametrize("how,finished", [("stop", False), ("finish", True)])
+def test_abort(hello, how, finished):
+    """What happens to a script whose client has left."""
+    hello.file("long.php", f"""<?php
+        touch('{hello.data}/begun');
+        while (!file_exists('{hello.data}/open')) {{ usleep(5000); clearstatcache(); }}
+        for ($i = 0; $i < 50; $i++) {{ echo str_repeat('x', 4096); flush(); }}
+        touch('{hello.data}/finished');""")
+    hello.php(f"workers 1..1; abort {how};")
+    c = hello.connect()
+    c.send(format_request("GET", "/long.php"))
+    wait.until((hello.data / "begun").exists, 10, "the script runs")
+    c.close()
+    wait.until(lambda: hello.status()["metrics"]["connections_open"] == 0, 5, "the server has seen that the client left")
+    (hello.data / "open").touch()
+    assert hello.get("/hello.php").status == 200
+    assert (hello.data / "finished").exists() == finished
+
+
+def test_detached_time(hello):
+    hello.file("after.php", "<?php echo getmypid(); litespeed_finish_request(); while (true) usleep(1000);")
+    hello.php("workers 0..1; detached_time 1s;")
+    pid = int(hello.get("/after.php").text)
+    assert hello.get("/hello.php").status == 200, "it waits until the detached one was killed"
+    assert proc.look(pid) is None
+
+
+def test_stop_time(hello):
+    """A worker that is asked to leave and does not is killed after stop_time."""
+    hello.php("workers 1..1; stop_time 1s;")
+    pid = int(hello.get("/hello.php").text)
+    os.kill(pid, 19)  # SIGSTOP: deaf to all but SIGKILL
+    began = time.monotonic()
+    hello.stop()
+    assert time.monotonic() - began < 10
+    assert proc.look(pid) is None
+
+
+@pytest.mark.parametrize("value,lives", [("on", True), ("off", False)])
+def test_keep_children(hello, value, lives):
+    hello.file("job.php", f"""<?php
+        exec("sh -c 'echo $$ > {hello.data}/pid; while [ ! -e {hello.data}/open ]; do sleep 0.05; done; touch {hello.data}/finished' >/dev/null 2>&1 &");
+        echo getmypid();""")
+    hello.php(f"workers 0..1; idle 500ms; keep_children {value};")
+    worker = int(hello.get("/job.php").text)
+    wait.until(lambda: (hello.data / "pid").exists() and (hello.data / "pid").read_text().strip(), 5, "the job runs")
+    job = proc.look(int((hello.data / "pid").read_text()))
+    wait.until(lambda: proc.look(worker) is None, 15, "the idle worker leaves")
+    if lives:
+        assert proc.is_alive(job)
+        (hello.data / "open").touch()
+        wait.until((hello.data / "finished").exists, 5, "the job goes on to its end")
+    else:
+        wait.until(lambda: not proc.is_alive(job), 5, "the job ends with its worker")
+
+
+def test_children_of_a_killed_worker_are_killed(hello):
+    hello.file("job.php", f"""<?php
+        exec("sh -c 'echo $$ > {hello.data}/pid; while :; do sleep 0.05; done' >/dev/null 2>&1 &");
+        while (true) usleep(1000);""")
+    hello.php("workers 0..1; request_time 1s;")
+    assert hello.get("/job.php").status == 504
+    job = proc.look(int((hello.data / "pid").read_text()))
+    wait.until(lambda: job is None or not proc.is_alive(job), 5, "the job ends with its worker")
+
+
+def test_answer_in_the_buffer_frees_the_worker(hello):
+    """A client that does not read holds no worker as long as the answer fits into response_buffer."""
+    hello.file("big.php", "<?php echo str_repeat('x', 6000000);")
+    hello.php("workers 1..1; response_buffer 16m;")
+    with hello.connect(20) as slow:
+        slow.send(format_request("GET", "/big.php"))
+        assert slow.head().status == 200
+        for _ in range(5):
+            assert hello.get("/hello.php").status == 200
