@@ -35,6 +35,7 @@ static const struct log_event ROWS[] = {EVENTS(ROW)};
 static struct {
     _Atomic int most;
     _Atomic(struct sink *) sink;
+    _Atomic uint64_t told_dropped; // of the sink's dropped lines, so many were told of
     enum log_format format;
     int fd;
 } state = {.most = LOG_INFO, .fd = 2};
@@ -78,6 +79,42 @@ static void flatten(char *text, size_t len)
             text[i] = ' ';
 }
 
+// Formats a whole line without its newline, for which there is room; returns the length.
+static size_t put_line(char line[static LINE_BYTES], enum log_level level, const char *scope,
+                       const char *event, const char *fmt, va_list args)
+{
+    size_t head = put_head(line, level, scope, event);
+    size_t room = LINE_BYTES - head - 1;
+    int wanted = vsnprintf(line + head, room, fmt, args);
+    ASSERT(wanted >= 0);
+    size_t len = head + (size_t)wanted;
+    if ((size_t)wanted >= room) {
+        len = LINE_BYTES - 2;
+        memcpy(line + len - 3, "...", 3);
+    }
+    flatten(line, len);
+    return len;
+}
+
+// Says in the log itself that lines are missing, once there is room again.
+static void tell_dropped(struct sink *sink)
+{
+    uint64_t dropped = sink_dropped(sink);
+    uint64_t told = atomic_load_explicit(&state.told_dropped, memory_order_relaxed);
+    while (dropped > told
+           && !atomic_compare_exchange_weak_explicit(&state.told_dropped, &told, dropped,
+                                                     memory_order_relaxed, memory_order_relaxed))
+        ;
+    if (dropped <= told)
+        return;
+    char line[LINE_BYTES];
+    size_t len = put_head(line, LOG_WARN, "", "log.dropped");
+    int more = snprintf(line + len, sizeof line - len, "%llu lines of this log were lost",
+                        (unsigned long long)(dropped - told));
+    ASSERT(more > 0);
+    sink_write(sink, str_n(line, len + (size_t)more));
+}
+
 static bool is_plain(char c)
 {
     return c >= ' ' && c <= 0x7e && c != '"' && c != '\\';
@@ -110,6 +147,7 @@ const struct log_event *log_event_at(size_t at)
 
 void log_to_sink(struct sink *sink)
 {
+    atomic_store_explicit(&state.told_dropped, sink ? sink_dropped(sink) : 0, memory_order_relaxed);
     atomic_store_explicit(&state.sink, sink, memory_order_release);
 }
 
@@ -119,22 +157,14 @@ void log_write(enum log_level level, const char *scope, const char *event, const
         return;
     ASSERT_DEBUG(is_known(event));
     char line[LINE_BYTES];
-    size_t head = put_head(line, level, scope, event);
-    size_t room = sizeof line - head - 1; // one for the newline
     va_list args;
     va_start(args, fmt);
-    int wanted = vsnprintf(line + head, room, fmt, args);
+    size_t len = put_line(line, level, scope, event, fmt, args);
     va_end(args);
-    ASSERT(wanted >= 0);
-    size_t len = head + (size_t)wanted;
-    if ((size_t)wanted >= room) {
-        len = sizeof line - 2;
-        memcpy(line + len - 3, "...", 3);
-    }
-    flatten(line, len);
     struct sink *sink = atomic_load_explicit(&state.sink, memory_order_acquire);
     if (sink) {
-        sink_write(sink, str_n(line, len));
+        if (sink_write(sink, str_n(line, len)))
+            tell_dropped(sink);
         return;
     }
     line[len] = '\n';

@@ -2,6 +2,7 @@
 // log_test -- one event is one line, in the form that was asked for; quoting keeps strangers out.
 #include "log/log.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -128,6 +129,41 @@ static void lines_go_to_the_sink_while_there_is_one(void **state)
     fd_close(&pair[0]);
 }
 
+static void lost_lines_are_told_when_there_is_room_again(void **state)
+{
+    (void)state;
+    size_t kept_bytes = 0;
+    log_init(LOG_INFO, LOG_JOURNALD, 2);
+    // A full pipe from the start, so that the writer makes no room while we count.
+    assert_int_equal(fd_set_nonblock(pipes[1], true), 0);
+    ssize_t filled;
+    while ((filled = fd_write(pipes[1], str_n(line, 4096))) > 0)
+        kept_bytes += (size_t)filled;
+    assert_int_equal(filled, -EAGAIN);
+    struct sink *sink = sink_new(pipes[1]);
+    pipes[1] = FD_NONE;
+    log_to_sink(sink);
+    static const char LINE[] = "<6>server.died filling\n";
+    while (sink_dropped(sink) < 3) {
+        uint64_t before = sink_dropped(sink);
+        log_info("", "server.died", "filling");
+        if (sink_dropped(sink) == before)
+            kept_bytes += sizeof LINE - 1;
+    }
+    for (size_t left = kept_bytes; left > 0;) {
+        ssize_t got = fd_read(pipes[0], line, left < sizeof line ? left : sizeof line);
+        assert_true(got > 0);
+        left -= (size_t)got;
+    }
+    log_info("", "server.died", "room again");
+    log_info("", "server.died", "and more");
+    log_to_sink(NULL);
+    sink_free(sink);
+    assert_string_equal(written(), "<6>server.died room again\n"
+                                   "<4>log.dropped 3 lines of this log were lost\n"
+                                   "<6>server.died and more\n");
+}
+
 static void quoted_text_is_printable_and_fits(void **state)
 {
     (void)state;
@@ -180,6 +216,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_level_decides, set_up, tear_down),
         cmocka_unit_test_setup_teardown(whatever_it_holds_it_is_one_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lines_go_to_the_sink_while_there_is_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lost_lines_are_told_when_there_is_room_again, set_up,
+                                        tear_down),
         cmocka_unit_test(quoted_text_is_printable_and_fits),
         cmocka_unit_test(events_have_names_and_meanings_in_order),
     };
