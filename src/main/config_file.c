@@ -2,6 +2,7 @@
 // config_file -- see config_file.h.
 #include "main/config_file.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <string.h>
 
@@ -32,6 +33,14 @@ static int parse_file(struct tree_source *source, const char *path, struct tree_
     return rc;
 }
 
+// A directory on the way that is not there only means that nothing matches; one that can't be read
+// is an error.
+static int on_glob_error(const char *path, int code)
+{
+    (void)path;
+    return code != ENOENT && code != ENOTDIR;
+}
+
 static bool include(struct tree_source *source, struct str pattern, struct tree_pos pos,
                     struct tree_node ***tail, struct err *err)
 {
@@ -42,7 +51,7 @@ static bool include(struct tree_source *source, struct str pattern, struct tree_
     bool is_pattern = strpbrk(path, "*?[") != NULL;
     glob_t found = {0};
     int errors_before = err->count;
-    int status = glob(path, is_pattern ? GLOB_ERR : GLOB_NOCHECK | GLOB_NOESCAPE, NULL, &found);
+    int status = glob(path, is_pattern ? 0 : GLOB_NOCHECK | GLOB_NOESCAPE, on_glob_error, &found);
     if (status && status != GLOB_NOMATCH)
         tree_error(err, pos, "cannot look for %s, a directory that can be read was expected", path);
     for (size_t i = 0; !status && i < found.gl_pathc; i++) {
