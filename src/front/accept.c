@@ -2,6 +2,7 @@
 // accept -- see accept.h.
 #include "front/accept.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -113,7 +114,7 @@ struct front_listener *front_listen_start(struct thread *t, int fd, const char *
     struct front_listener *l = mem_new(struct front_listener);
     l->home = home_of(t);
     l->is_control = is_control;
-    strncpy(l->name, name, sizeof l->name - 1);
+    (void)snprintf(l->name, sizeof l->name, "%s", name);
     l->listener.on_accept = on_accept;
     l->listener.on_error = on_error;
     if (listener_start(&l->listener, t->loop, fd) == 0)
