@@ -53,8 +53,8 @@ void thread_attach(struct thread *t, const void *owner, void *data, void (*free)
 // thread_attached returns what `owner` has attached, NULL if nothing.
 void *thread_attached(const struct thread *t, const void *owner);
 
-// thread_block_take gives a block of THREAD_BLOCK_BYTES (contents undefined); thread_block_give takes
-// it back, on the same thread.
+// thread_block_take gives a block of THREAD_BLOCK_BYTES (contents undefined); thread_block_give
+// takes it back, on the same thread.
 char *thread_block_take(struct thread *t);
 void thread_block_give(struct thread *t, char *block);
 
