@@ -87,6 +87,8 @@ static bool listen_control(struct runtime_dir *d, struct err *err)
     struct sock_addr addr;
     bool good = sock_addr_parse(str_c(text), &addr);
     if (good) {
+        // Of an instance that has ended: we hold the lock. Its server may still finish, listening.
+        unlink(path);
         d->control_fd = sock_listen(&addr, geteuid() == 0 ? 0660 : 0600);
         good = d->control_fd >= 0;
         if (!good)

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// fake_role -- the keeper's children as its tests need them.
+//
+//     fake_role @loader DIR    sends the plan in DIR/plan; or does what DIR/loader says
+//     fake_role @server DIR    hands all messages to the test at DIR/test.sock, and back
+//     fake_role @spawner MODE  forks workers that echo, or goes wrong as MODE says
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "os/fd.h"
+#include "os/file.h"
+#include "wire/ipc.h"
+
+#define CHANNEL    3
+#define USER_WRONG 65534
+
+static const char *mode;
+
+static bool is_mode(const char *name)
+{
+    return strcmp(mode, name) == 0;
+}
+
+static void say(const struct ipc_msg *msg, const int *fds, size_t count)
+{
+    char room[IPC_BYTES_MAX];
+    size_t len = ipc_encode(msg, room);
+    if (fd_send(CHANNEL, str_n(room, len), fds, count) < 0)
+        _exit(90);
+}
+
+static void wait_for_ever(void)
+{
+    for (;;)
+        pause();
+}
+
+static int run_loader(const char *dir)
+{
+    char path[256];
+    struct buf plan = {0};
+    struct buf order = {0};
+    snprintf(path, sizeof path, "%s/loader", dir);
+    if (file_read_all(path, &order) == 0) {
+        if (str_eq(buf_view(&order), STR("crash")))
+            abort();
+        if (str_eq(buf_view(&order), STR("hang")))
+            wait_for_ever();
+        say(&(struct ipc_msg){.type = IPC_PLAN_FAILED, .text = buf_view(&order)}, NULL, 0);
+        return 1;
+    }
+    snprintf(path, sizeof path, "%s/plan", dir);
+    if (file_read_all(path, &plan) < 0)
+        return 91;
+    int fds[] = {file_memfd("plan", buf_view(&plan)), file_memfd("config", STR("the config"))};
+    say(&(struct ipc_msg){.type = IPC_PLAN}, fds, 2);
+    return 0;
+}
+
+// Forwards one packet; false at the end of `from`.
+static bool forward(int from, int to)
+{
+    char room[IPC_BYTES_MAX];
+    struct fd_received packet;
+    if (fd_receive(from, room, sizeof room, &packet) != 1 || packet.len == 0)
+        return false;
+    bool good = fd_send(to, str_n(room, packet.len), packet.fds, packet.fd_count) == 0;
+    for (size_t i = 0; i < packet.fd_count; i++)
+        fd_close(&packet.fds[i]);
+    return good;
+}
+
+static int run_server(const char *dir)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    snprintf(addr.sun_path, sizeof addr.sun_path, "%.90s/test.sock", dir);
+    int test = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (connect(test, (struct sockaddr *)&addr, sizeof addr) < 0)
+        return 92;
+    struct pollfd both[] = {{.fd = CHANNEL, .events = POLLIN}, {.fd = test, .events = POLLIN}};
+    for (;;) {
+        poll(both, 2, -1);
+        if (both[0].revents && !forward(CHANNEL, test))
+            return 0;
+        if (both[1].revents && !forward(test, CHANNEL))
+            return 0;
+    }
+}
+
+static void echo(int fd)
+{
+    char room[256];
+    ssize_t got;
+    while ((got = fd_read(fd, room, sizeof room)) > 0)
+        if (fd_write_all(fd, str_n(room, (size_t)got)) < 0)
+            return;
+}
+
+// A process that nobody asked for, in a session of its own or in the worker's group.
+static void start_stray(bool own_session)
+{
+    if (fork() != 0)
+        return;
+    if (own_session)
+        setsid();
+    signal(SIGTERM, SIG_IGN);
+    wait_for_ever();
+}
+
+static void say_ready(uint32_t id, int fd)
+{
+    struct ipc_msg ready = {.type = IPC_READY, .id = id, .pid = getpid()};
+    if (!is_mode("wrong-pid")) {
+        say(&ready, &fd, 1);
+        return;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        say(&ready, &fd, 1);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
+static void run_worker(uint32_t id, int gate, int told)
+{
+    char byte;
+    setpgid(0, 0);
+    signal(SIGTERM, is_mode("stubborn") ? SIG_IGN : SIG_DFL);
+    if (!is_mode("late") && fd_read(gate, &byte, 1) != 0)
+        _exit(93);
+    if (is_mode("boot-crash")) {
+        fputs("no database\n", stderr);
+        _exit(7);
+    }
+    if (is_mode("boot-hang")) {
+        fputs("connecting\n", stderr);
+        fflush(stderr);
+        wait_for_ever();
+    }
+    if (is_mode("boot-fail")) {
+        say(&(struct ipc_msg){.type = IPC_FAILED,
+                              .id = id,
+                              .stage = IPC_STAGE_BOOT,
+                              .status = ENOENT,
+                              .text = STR("hook failed")},
+            NULL, 0);
+        _exit(1);
+    }
+    if (is_mode("strays")) {
+        start_stray(false);
+        start_stray(true);
+    }
+    if (is_mode("wrong-user") && setuid(USER_WRONG) < 0)
+        _exit(94);
+    int pair[2];
+    if (fd_pair(SOCK_STREAM, pair) < 0)
+        _exit(95);
+    say_ready(id, pair[0]);
+    fd_close(&pair[0]);
+    close(CHANNEL);
+    fd_close(&told);
+    fputs("booted\n", stderr);
+    echo(pair[1]);
+    _exit(0);
+}
+
+// Forks twice, so that the worker becomes the keeper's child; waits for that.
+static void fork_worker(uint32_t id)
+{
+    int errors[2];
+    int gate[2];
+    int number[2];
+    int told[2]; // "late": ends when READY was said
+    if (fd_pipe(errors) < 0 || fd_pipe(gate) < 0 || fd_pipe(number) < 0 || fd_pipe(told) < 0)
+        _exit(96);
+    pid_t between = fork();
+    if (between == 0) {
+        pid_t worker = fork();
+        if (worker == 0) {
+            dup2(errors[1], 2);
+            fd_close(&gate[1]);
+            fd_close(&told[0]);
+            run_worker(id, gate[0], told[1]);
+        }
+        _exit(fd_write_all(number[1], str_n((const char *)&worker, sizeof worker)) < 0);
+    }
+    waitpid(between, NULL, 0);
+    fd_close(&errors[1]);
+    fd_close(&told[1]);
+    pid_t pid = 0;
+    if (fd_read(number[0], &pid, sizeof pid) != (ssize_t)sizeof pid)
+        _exit(97);
+    char byte;
+    if (is_mode("late") && fd_read(told[0], &byte, 1) != 0)
+        _exit(98);
+    if (is_mode("lie"))
+        pid = getppid();
+    say(&(struct ipc_msg){.type = IPC_FORKED, .id = id, .pid = pid}, &errors[0], 1);
+    for (int i = 0; i < 2; i++) {
+        fd_close(&errors[i]);
+        fd_close(&gate[i]);
+        fd_close(&number[i]);
+        fd_close(&told[i]);
+    }
+}
+
+static void obey_fork(uint32_t id)
+{
+    if (is_mode("no-fork"))
+        wait_for_ever();
+    if (is_mode("fork-fail"))
+        say(
+            &(struct ipc_msg){
+                .type = IPC_FAILED, .id = id, .stage = IPC_STAGE_FORK, .status = EAGAIN},
+            NULL, 0);
+    else
+        fork_worker(id);
+}
+
+static int run_spawner(void)
+{
+    char room[IPC_BYTES_MAX];
+    struct fd_received packet;
+    struct ipc_msg msg;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (is_mode("preload-crash")) {
+        fputs("cannot load the code\n", stderr);
+        return 3;
+    }
+    if (is_mode("preload-hang")) {
+        fputs("loading\n", stderr);
+        fflush(stderr);
+        wait_for_ever();
+    }
+    if (is_mode("malformed")) {
+        if (fd_send(CHANNEL, STR("nonsense"), NULL, 0) < 0)
+            return 99;
+        wait_for_ever();
+    }
+    if (getenv("GODWIT_CHANNEL") == NULL || getenv("GODWIT_BOARD") == NULL || fcntl(4, F_GETFD) < 0)
+        return 89;
+    fputs("a first line\nand a second\n", stderr);
+    fflush(stderr);
+    say(&(struct ipc_msg){.type = IPC_HELLO, .text = STR("{\"runtime\":\"fake\"}")}, NULL, 0);
+    while (fd_receive(CHANNEL, room, sizeof room, &packet) == 1 && packet.len > 0)
+        if (!ipc_decode(str_n(room, packet.len), &msg) || msg.type == IPC_LEAVE)
+            break;
+        else if (msg.type == IPC_FORK)
+            obey_fork(msg.id);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 88;
+    mode = argv[2];
+    if (strcmp(argv[1], "@loader") == 0)
+        return run_loader(argv[2]);
+    if (strcmp(argv[1], "@server") == 0)
+        return run_server(argv[2]);
+    return run_spawner();
+}
