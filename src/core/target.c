@@ -122,10 +122,10 @@ void target_find(struct exchange *ex, struct str root, struct str prefix, struct
         .file = str_slice(path, 0, part_len),
         .script_name = str_slice(url_path, 0, file_url_len),
         .path_info = str_skip(url_path, file_url_len),
-        .size = look.size,
-        .mtime_s = look.mtime_s,
-        .mtime_ns = look.mtime_ns,
-        .inode = look.inode,
+        .size = look.facts.size,
+        .mtime_s = look.facts.mtime_s,
+        .mtime_ns = look.facts.mtime_ns,
+        .inode = look.facts.inode,
     };
     if (has_dotfile(str_slice(below, 0, part_len - root.len)))
         target->kind = TARGET_DENIED;

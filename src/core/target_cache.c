@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/assert.h"
 #include "base/list.h"
@@ -62,21 +61,14 @@ static struct cache *cache_of(struct thread *t)
     return c;
 }
 
-static struct target_look look_of(const struct stat *st, size_t part_len)
+static struct target_look look_of(const struct look *look, size_t part_len)
 {
     enum target_seen seen = TARGET_SEEN_SPECIAL;
-    if (S_ISREG(st->st_mode))
+    if (look->kind == LOOK_FILE)
         seen = TARGET_SEEN_FILE;
-    else if (S_ISDIR(st->st_mode))
+    else if (look->kind == LOOK_DIR)
         seen = TARGET_SEEN_DIR;
-    return (struct target_look){
-        .seen = seen,
-        .part_len = part_len,
-        .size = st->st_size,
-        .mtime_s = st->st_mtim.tv_sec,
-        .mtime_ns = st->st_mtim.tv_nsec,
-        .inode = st->st_ino,
-    };
+    return (struct target_look){.seen = seen, .part_len = part_len, .facts = *look};
 }
 
 // Walks the segments of the path, in `room`, to the first that is no directory. What the path names
@@ -84,41 +76,38 @@ static struct target_look look_of(const struct stat *st, size_t part_len)
 // nothing.
 static struct target_look walk(char *room, size_t path_len, size_t root_len)
 {
-    struct stat st;
-    for (size_t at = root_len; at < path_len; at++) {
-        if (at == root_len || room[at] != '/')
+    struct look look = {.kind = LOOK_DIR};
+    for (size_t at = root_len + 1; at < path_len && look.kind == LOOK_DIR; at++) {
+        if (room[at] != '/')
             continue;
         room[at] = '\0';
-        int rc = stat(room, &st);
+        int rc = look_at(room, &look);
         room[at] = '/';
         if (rc < 0)
             break;
-        if (!S_ISDIR(st.st_mode)) {
-            struct target_look look = look_of(&st, at);
-            if (look.seen != TARGET_SEEN_FILE)
-                break;
-            return look;
-        }
+        if (look.kind == LOOK_FILE)
+            return look_of(&look, at);
     }
     return (struct target_look){.seen = TARGET_SEEN_NOTHING, .part_len = path_len};
 }
 
 static struct target_look look_now(struct str path, size_t root_len)
 {
-    struct stat st;
-    if (stat(path.ptr, &st) == 0)
-        return look_of(&st, path.len);
+    struct look look;
+    int rc = look_at(path.ptr, &look);
+    if (rc == 0)
+        return look_of(&look, path.len);
     struct target_look nothing = {.seen = TARGET_SEEN_NOTHING, .part_len = path.len};
-    if (errno == EACCES || errno == EPERM)
+    if (rc == -EACCES || rc == -EPERM)
         nothing.seen = TARGET_SEEN_FORBIDDEN;
     // Only these may come from a file that is followed by more path.
-    if (errno != ENOTDIR && errno != ENAMETOOLONG)
+    if (rc != -ENOTDIR && rc != -ENAMETOOLONG)
         return nothing;
     char *room = mem_alloc(path.len + 1);
     memcpy(room, path.ptr, path.len);
-    struct target_look look = walk(room, path.len, root_len);
+    struct target_look found = walk(room, path.len, root_len);
     mem_free(room);
-    return look;
+    return found;
 }
 
 static void make_room(struct cache *c, bool absent)

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/compiler.h"
 #include "base/str.h"
+#include "os/look.h"
 
 struct thread;
 
@@ -30,9 +30,7 @@ enum target_seen {
 struct target_look {
     enum target_seen seen;
     size_t part_len;
-    off_t size;
-    int64_t mtime_s, mtime_ns;
-    uint64_t inode;
+    struct look facts; // with TARGET_SEEN_FILE and TARGET_SEEN_DIR
 };
 
 // target_cache_look tells what stands at `path` (absolute, NUL-terminated behind; its first

@@ -17,6 +17,9 @@ extern struct module htaccess_module;
 // written when there is one.
 bool htaccess_find_protective(struct str text, unsigned *out_line, struct str *out_what);
 
+// htaccess_is_refusing tells whether protective files count in a scope (`htaccess refuse`).
+bool htaccess_is_refusing(const struct scope *scope);
+
 // htaccess_scan reports each .htaccess file below the roots of the snapshot that makes requests be
 // refused: for `godwit check`. Walks whole trees (bounded in depth and count): not for a server.
 void htaccess_scan(const struct snapshot *s,
