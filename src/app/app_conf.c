@@ -358,7 +358,7 @@ static bool app_parse(const struct key *key, const struct tree_node *node, struc
     if (node->arg_count == 2)
         app->name = arena_dup(a, node->args[1]);
     key_defaults(BLOCK_KEYS, ARRAY_LEN(BLOCK_KEYS), a, app);
-    ok = module_apply_block(node, KEY_APP, BLOCK_KEYS, ARRAY_LEN(BLOCK_KEYS), a, app, err) && ok;
+    ok = module_apply_block(node, BLOCK_KEYS, ARRAY_LEN(BLOCK_KEYS), a, app, err) && ok;
     if (!ok || !complete(app, err))
         return false;
     *out = app;

@@ -20,9 +20,10 @@ static const struct {
 
 const struct key *key_find(const struct key *keys, size_t count, struct str name)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (str_eq(str_c(keys[i].name), name))
             return &keys[i];
+    }
     return NULL;
 }
 
@@ -30,9 +31,10 @@ const char *key_scopes_text(unsigned scopes, char room[static 64])
 {
     size_t len = 0;
     room[0] = '\0';
-    for (size_t i = 0; i < ARRAY_LEN(SCOPES); i++)
+    for (size_t i = 0; i < ARRAY_LEN(SCOPES); i++) {
         if (scopes & SCOPES[i].scope)
             len += (size_t)snprintf(room + len, 64 - len, "%s%s", len ? ", " : "", SCOPES[i].name);
+    }
     ASSERT(len < 64);
     return room;
 }
@@ -48,9 +50,10 @@ bool key_scope_check(const struct key *key, const struct tree_node *node, unsign
     for (size_t i = 0; i < ARRAY_LEN(SCOPES); i++) {
         if (scope == SCOPES[i].scope)
             here = SCOPES[i].phrase;
-        if (key->scopes & SCOPES[i].scope)
+        if (key->scopes & SCOPES[i].scope) {
             len += (size_t)snprintf(expected + len, sizeof expected - len, "%s%s",
                                     len ? " or " : "", SCOPES[i].phrase);
+        }
     }
     ASSERT(len && len < sizeof expected);
     return tree_error(err, node->pos, "\"%s\" may stand %s, not %s", key->name, expected, here);
@@ -79,12 +82,13 @@ static bool report_count(const struct key *key, const struct tree_node *node, si
     char expected[48];
     if (report_missing_end(key, node, max, err))
         return false;
-    if (min == max)
+    if (min == max) {
         (void)snprintf(expected, sizeof expected, "%zu", min);
-    else if (max >= TREE_ARGS_MAX)
+    } else if (max >= TREE_ARGS_MAX) {
         (void)snprintf(expected, sizeof expected, "at least %zu", min);
-    else
+    } else {
         (void)snprintf(expected, sizeof expected, "%zu to %zu", min, max);
+    }
     return tree_error(err, node->pos, "\"%s\" has %zu argument%s, %s %s expected", key->name,
                       node->arg_count, node->arg_count == 1 ? "" : "s", expected,
                       min == 1 && max == 1 ? "was" : "were");

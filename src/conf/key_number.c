@@ -46,9 +46,10 @@ static enum number_result read_number(struct str text, const struct suffix *suff
 static void write_number(int64_t value, const struct suffix *suffixes, char text[static TEXT_BYTES])
 {
     const struct suffix *best = suffixes;
-    for (const struct suffix *at = suffixes; at->word; at++)
+    for (const struct suffix *at = suffixes; at->word; at++) {
         if (value && value % at->factor == 0 && at->factor >= best->factor)
             best = at;
+    }
     (void)snprintf(text, TEXT_BYTES, "%" PRId64 "%s", value / best->factor, best->word);
 }
 
@@ -68,10 +69,11 @@ static bool report(const struct key *key, const struct tree_node *node,
     bool shows_unit = suffixes == PLAIN && key->unit;
     const char *unit = shows_unit ? key->unit : "";
     const char *gap = shows_unit ? " " : "";
-    if (has_bounds(key) && key->max == INT64_MAX)
+    if (has_bounds(key) && key->max == INT64_MAX) {
         (void)snprintf(bounds, sizeof bounds, ", at least %s%s%s", min, gap, unit);
-    else if (has_bounds(key))
+    } else if (has_bounds(key)) {
         (void)snprintf(bounds, sizeof bounds, ", %s to %s%s%s", min, max, gap, unit);
+    }
     struct buf value = {0};
     tree_quote(node->args[0], &value);
     tree_error(err, node->arg_pos[0], "\"%s\" is %.*s, %s was expected%s", key->name,
@@ -175,10 +177,11 @@ static void range_print(const struct key *key, const void *field, struct buf *ou
 {
     (void)key;
     const struct key_range *range = field;
-    if (range->min == range->max)
+    if (range->min == range->max) {
         buf_fmt(out, "%" PRId64, range->min);
-    else
+    } else {
         buf_fmt(out, "%" PRId64 "..%" PRId64, range->min, range->max);
+    }
 }
 
 const struct key_type KEY_INT = {"number", NULL, int_parse, int_print};

@@ -147,9 +147,10 @@ static bool pairs_parse(const struct key *key, const struct tree_node *node, str
         return false;
     struct key_pair *items = arena_array(a, struct key_pair, pairs->count + 1);
     size_t count = 0;
-    for (size_t i = 0; i < pairs->count; i++)
+    for (size_t i = 0; i < pairs->count; i++) {
         if (!str_eq(pairs->items[i].name, node->args[0]))
             items[count++] = pairs->items[i];
+    }
     items[count].name = arena_dup(a, node->args[0]);
     items[count].value = arena_dup(a, node->args[1]);
     pairs->items = items;

@@ -44,13 +44,14 @@ static void advance(struct lex *l)
 static void skip_blank(struct lex *l)
 {
     while (l->left.len) {
-        if (peek(l) == '#')
+        if (peek(l) == '#') {
             while (peek(l) != '\n')
                 advance(l);
-        else if (is_space(peek(l)))
+        } else if (is_space(peek(l))) {
             advance(l);
-        else
+        } else {
             break;
+        }
     }
 }
 
@@ -73,13 +74,14 @@ static struct lex_token word(struct lex *l)
     const char *start = l->left.ptr;
     while (l->left.len && !is_space(peek(l)) && !is_punctuation(peek(l))) {
         if (is_quote(peek(l)) || is_control(peek(l))) {
-            if (is_control(peek(l)))
+            if (is_control(peek(l))) {
                 report_control(l);
-            else
+            } else {
                 tree_error(l->err, l->pos,
                            "quote %c inside a word, white space or \";\" was expected "
                            "(put the whole word in quotes)",
                            peek(l));
+            }
             skip_word(l);
             token.kind = LEX_BAD;
             return token;
@@ -121,10 +123,11 @@ static bool string_body(struct lex *l, char quote, struct tree_pos start, char *
     bool ok = true;
     size_t len = 0;
     while (peek(l) != quote) {
-        if (peek(l) == '\n')
+        if (peek(l) == '\n') {
             return tree_error(l->err, start,
                               "string is not closed, %c was expected before the end of the line",
                               quote);
+        }
         if (is_control(peek(l))) {
             report_control(l);
             ok = false;

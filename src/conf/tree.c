@@ -170,10 +170,11 @@ static void directive(struct parser *p, struct lex_token name)
     bool is_include = str_eq(name.text, STR("include")) && name.kind == LEX_WORD;
     switch (end.kind) {
     case LEX_END_OF_DIRECTIVE:
-        if (is_include && !is_bad)
+        if (is_include && !is_bad) {
             include(p, name.pos);
-        else if (!is_include)
+        } else if (!is_include) {
             link_node(p, new_node(p, name));
+        }
         break;
     case LEX_OPEN:
         if (is_include)
@@ -181,15 +182,17 @@ static void directive(struct parser *p, struct lex_token name)
         open_block(p, new_node(p, name), end.pos);
         break;
     case LEX_CLOSE:
-        if (!is_bad)
+        if (!is_bad) {
             tree_error(p->err, end.pos, "\"}\" before the end of \"%.*s\", \";\" was expected",
                        STR_ARG(name.text));
+        }
         close_block(p, end.pos);
         break;
     case LEX_END:
-        if (!is_bad)
+        if (!is_bad) {
             tree_error(p->err, name.pos, "\"%.*s\" has no end, \";\" was expected",
                        STR_ARG(name.text));
+        }
         break;
     case LEX_WORD:
     case LEX_STRING:
@@ -204,10 +207,11 @@ static bool step(struct parser *p)
     struct lex_token token = lex_next(&p->lex);
     switch (token.kind) {
     case LEX_WORD:
-        if (!is_name(token.text))
+        if (!is_name(token.text)) {
             tree_error(p->err, token.pos,
                        "\"%.*s\" is no directive, a name of letters, digits and _ was expected",
                        STR_ARG(token.text));
+        }
         directive(p, token);
         return true;
     case LEX_BAD:
@@ -252,9 +256,10 @@ bool tree_parse(struct tree_source *source, const char *file, struct str text,
     }
     for (; p->depth; p->depth--) {
         const struct open_block *block = &p->blocks[p->depth - 1];
-        if (!p->has_given_up)
+        if (!p->has_given_up) {
             tree_error(err, block->node->pos, "block of \"%.*s\" is not closed, \"}\" was expected",
                        STR_ARG(block->node->name));
+        }
         p->tail = block->tail;
     }
     source->block_depth = block_depth;

@@ -31,11 +31,11 @@ void tree_quote(struct str arg, struct buf *out)
     put(out, STR("\""));
     for (size_t i = 0; i < arg.len; i++) {
         char c = arg.ptr[i];
-        if (c == '\n')
+        if (c == '\n') {
             put(out, STR("\\n"));
-        else if (c == '\t')
+        } else if (c == '\t') {
             put(out, STR("\\t"));
-        else {
+        } else {
             if (c == '"' || c == '\\')
                 put(out, STR("\\"));
             put(out, str_n(&c, 1));

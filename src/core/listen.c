@@ -13,9 +13,10 @@ struct listen_conf {
 
 static const struct listen_address *find(const struct listen_conf *conf, struct str text)
 {
-    for (size_t i = 0; i < conf->count; i++)
+    for (size_t i = 0; i < conf->count; i++) {
         if (str_eq(conf->items[i].text, text))
             return &conf->items[i];
+    }
     return NULL;
 }
 
@@ -55,25 +56,29 @@ static bool add(struct listen_conf *conf, struct str written, struct tree_pos po
 {
     struct sock_addr addr;
     char text[SOCK_TEXT_MAX];
-    if (str_eq(written, STR("tls")))
+    if (str_eq(written, STR("tls"))) {
         return tree_error(err, pos,
                           "this version does not speak TLS, only addresses were expected");
-    if (!sock_addr_parse(written, &addr))
+    }
+    if (!sock_addr_parse(written, &addr)) {
         return tree_error(
             err, pos,
             "\"%.*s\" is no address, PORT, ADDRESS:PORT, [ADDRESS]:PORT or unix:/PATH was expected",
             STR_ARG(written));
+    }
     struct str name = str_n(text, sock_addr_text(&addr, text));
     const struct listen_address *first = find(conf, name);
-    if (first)
+    if (first) {
         return tree_error(
             err, pos, "address \"%.*s\" stands here again, once was expected (first at %s:%u:%u)",
             STR_ARG(written), first->pos.file, first->pos.line, first->pos.column);
+    }
     if (conf->count == LISTENERS_MAX)
         return tree_error(err, pos, "too many addresses, at most %d were expected", LISTENERS_MAX);
-    if (mode && addr.u.any.sa_family != AF_UNIX)
+    if (mode && addr.u.any.sa_family != AF_UNIX) {
         return tree_error(err, pos, "\"%.*s\" has a mode, a Unix socket was expected",
                           STR_ARG(written));
+    }
     conf->items[conf->count++] = (struct listen_address){arena_dup(a, name), mode, pos};
     return true;
 }

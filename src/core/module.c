@@ -55,18 +55,19 @@ const void *module_conf(const struct exchange *ex, const struct module *m)
     return module_conf_at(ex->path ? &ex->path->scope : &ex->snapshot->top, m);
 }
 
-bool module_apply_block(const struct tree_node *block, unsigned scope, const struct key *keys,
-                        size_t count, struct arena *a, void *conf, struct err *err)
+bool module_apply_block(const struct tree_node *block, const struct key *keys, size_t count,
+                        struct arena *a, void *conf, struct err *err)
 {
     bool ok = true;
     for (const struct tree_node *node = block->first_child; node; node = node->next) {
         const struct key *key = key_find(keys, count, node->name);
-        if (!key)
-            ok = module_block_unknown(node, scope, keys, count, err);
-        else if (!key->repeats && module_block_repeats(block->first_child, node, err))
+        if (!key) {
+            ok = module_block_unknown(node, KEY_APP, keys, count, err);
+        } else if (!key->repeats && module_block_repeats(block->first_child, node, err)) {
             ok = false;
-        else
-            ok = key_apply(key, node, scope, a, conf, err) && ok;
+        } else {
+            ok = key_apply(key, node, KEY_APP, a, conf, err) && ok;
+        }
     }
     return ok;
 }

@@ -76,9 +76,10 @@ bool module_block_unknown(const struct tree_node *node, unsigned scope, const st
     const char *near = module_block_suggest(node->name, scope, keys, count);
     if (!near)
         near = module_block_suggest(node->name, 0, NULL, 0);
-    if (near)
+    if (near) {
         return tree_error(err, node->pos, "unknown directive \"%.*s\", did you mean \"%s\"?",
                           STR_ARG(node->name), near);
+    }
     return tree_error(err, node->pos,
                       "unknown directive \"%.*s\", one of `godwit help` was expected",
                       STR_ARG(node->name));

@@ -33,10 +33,11 @@ static bool check_index(const struct site_conf *conf, struct tree_pos pos, struc
 {
     for (size_t i = 0; i < conf->index.count; i++) {
         struct str name = conf->index.items[i];
-        if (!name.len || str_find(name, '/') < name.len || name.ptr[0] == '.')
+        if (!name.len || str_find(name, '/') < name.len || name.ptr[0] == '.') {
             return tree_error(
                 err, pos, "index \"%.*s\" is no plain file name, a name without \"/\" was expected",
                 STR_ARG(name));
+        }
     }
     return true;
 }

@@ -56,17 +56,19 @@ void snapshot_commit(struct snapshot *s)
     struct snapshot *old = current;
     current = s;
     pthread_mutex_unlock(&lock);
-    for (size_t i = 0; s && i < module_count(); i++)
+    for (size_t i = 0; s && i < module_count(); i++) {
         if (module_at(i)->commit)
             module_at(i)->commit(s);
+    }
     snapshot_unref(old);
 }
 
 bool snapshot_start(struct snapshot *s, struct err *err)
 {
-    for (size_t i = 0; i < module_count(); i++)
+    for (size_t i = 0; i < module_count(); i++) {
         if (module_at(i)->start && !module_at(i)->start(s, err))
             return false;
+    }
     return true;
 }
 

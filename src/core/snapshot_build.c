@@ -77,10 +77,11 @@ static void make_confs(struct build *b, struct scope *scope)
     for (size_t i = 0; i < module_count(); i++) {
         const struct module *m = module_at(i);
         scope->confs[i] = arena_alloc(a, m->conf_size);
-        if (!scope->parent)
+        if (!scope->parent) {
             key_defaults(m->keys, m->key_count, a, scope->confs[i]);
-        else if (m->conf_size)
+        } else if (m->conf_size) {
             memcpy(scope->confs[i], scope->parent->confs[i], m->conf_size);
+        }
     }
 }
 
@@ -91,14 +92,15 @@ static void apply_one(struct build *b, const struct level *l, const struct tree_
     bool ok = true;
     const struct key *structure = key_find(STRUCTURE, ARRAY_LEN(STRUCTURE), node->name);
     const struct key *key = module_key(node->name, &m);
-    if (structure)
+    if (structure) {
         ok = key_scope_check(structure, node, l->kind, b->err);
-    else if (!key)
+    } else if (!key) {
         ok = module_block_unknown(node, l->kind, NULL, 0, b->err);
-    else if (!key->repeats && module_block_repeats(l->first, node, b->err))
+    } else if (!key->repeats && module_block_repeats(l->first, node, b->err)) {
         ok = false;
-    else
+    } else {
         ok = key_apply(key, node, l->kind, &b->s->arena, l->scope->confs[m->index], b->err);
+    }
     if (!ok && m)
         l->failed[m->index] = true;
 }
@@ -175,22 +177,25 @@ static bool check_path(const struct build *b, const struct site *site, const str
 {
     if (!need_block(node, b->err))
         return false;
-    if (node->arg_count != 1)
+    if (node->arg_count != 1) {
         return tree_error(b->err, node->pos,
                           "\"path\" has %zu arguments, one was expected: a prefix such as /wiki/",
                           node->arg_count);
+    }
     struct str prefix = node->args[0];
-    if (!is_prefix(prefix))
+    if (!is_prefix(prefix)) {
         return tree_error(b->err, node->arg_pos[0],
                           "\"%.*s\" is no prefix of paths, \"/\" and whole segments were expected",
                           STR_ARG(prefix));
+    }
     for (size_t i = 0; i < site->path_count; i++) {
         struct tree_pos first = site->paths[i].scope.pos;
-        if (same_prefix(site->paths[i].prefix, prefix))
+        if (same_prefix(site->paths[i].prefix, prefix)) {
             return tree_error(
                 b->err, node->arg_pos[0],
                 "path \"%.*s\" stands here again, once was expected (first at %s:%u:%u)",
                 STR_ARG(prefix), first.file, first.line, first.column);
+        }
     }
     return true;
 }
@@ -222,9 +227,10 @@ static void build_paths(struct build *b, struct site *site, const struct tree_no
     }
     site->paths = arena_array(&b->s->arena, struct path, count + 1);
     for (const struct tree_node *node = first; (node = next_named(node, STR("path")));
-         node = node->next)
+         node = node->next) {
         if (check_path(b, site, node))
             add_path(b, site, node->args[0], node->pos, node->first_child, above);
+    }
     bool has_all = false;
     for (size_t i = 0; i < site->path_count; i++)
         has_all = has_all || significant(site->paths[i].prefix) == 0;
@@ -242,15 +248,17 @@ static bool is_host_byte(char c)
 static bool is_host(struct str name)
 {
     bool is_v6 = str_starts(name, STR("[")) && str_ends(name, STR("]"));
-    if (is_v6)
+    if (is_v6) {
         name = str_slice(name, 1, name.len - 1);
-    else if (str_starts(name, STR("*.")))
+    } else if (str_starts(name, STR("*."))) {
         name = str_skip(name, 2);
+    }
     if (!name.len || name.ptr[0] == '.' || str_ends(name, STR(".")))
         return false;
-    for (size_t i = 0; i < name.len; i++)
+    for (size_t i = 0; i < name.len; i++) {
         if (!is_host_byte(name.ptr[i]) && !(is_v6 && name.ptr[i] == ':'))
             return false;
+    }
     return true;
 }
 
@@ -307,15 +315,17 @@ struct snapshot *snapshot_build(struct snapshot *empty, const struct tree_node *
     int errors_before = err->count;
     ASSERT(!empty->sites && !empty->tree);
     empty->tree = tree;
-    if (tree)
+    if (tree) {
         empty->top.pos = (struct tree_pos){tree->pos.file, 1, 1};
-    else
+    } else {
         empty->top.pos = (struct tree_pos){"configuration", 1, 1};
+    }
     struct level top = resolve(&b, &empty->top, KEY_TOP, tree, NULL);
     empty->sites = arena_array(&empty->arena, struct site, count_named(tree, STR("site")));
     for (const struct tree_node *node = tree; (node = next_named(node, STR("site")));
-         node = node->next)
+         node = node->next) {
         if (need_block(node, err))
             build_site(&b, node, top.failed);
+    }
     return err->count == errors_before ? empty : NULL;
 }

@@ -28,16 +28,17 @@ bool config_source_read(int argc, char **argv, struct config_source *out, struct
         bool is_option = argv[i][0] == '-';
         if (is_option && !value)
             return err_set(err, "%s has no value, one was expected", argv[i]);
-        if (!is_option)
+        if (!is_option) {
             source.dir = argv[i];
-        else if (strcmp(argv[i], "-c") == 0)
+        } else if (strcmp(argv[i], "-c") == 0) {
             source.file = value;
-        else if (strcmp(argv[i], "-n") == 0)
+        } else if (strcmp(argv[i], "-n") == 0) {
             source.name = value;
-        else if (strcmp(argv[i], "-p") != 0)
+        } else if (strcmp(argv[i], "-p") != 0) {
             return err_set(err, "unknown option %s, -c, -n or -p was expected", argv[i]);
-        else if (!read_port(value, &source.port, err))
+        } else if (!read_port(value, &source.port, err)) {
             return false;
+        }
         i += is_option;
     }
     if (!source.file == !source.dir)

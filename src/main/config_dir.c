@@ -32,7 +32,8 @@ static bool has_file(struct arena *a, const char *dir, const char *name)
 // Looks through the tree; true at the first script.
 static bool has_php(struct arena *a, const char *dir)
 {
-    char *roots[] = {(char *)(size_t)arena_dup(a, str_c(dir)).ptr, NULL};
+    char *root = arena_alloc(a, strlen(dir) + 1);
+    char *roots[] = {memcpy(root, dir, strlen(dir)), NULL};
     FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
     bool found = false;
     FTSENT *entry;
@@ -64,9 +65,10 @@ static const char *user_for(struct arena *a, const struct stat *dir)
 
 static const char *foreign_app(struct arena *a, const char *dir)
 {
-    for (size_t i = 0; i < ARRAY_LEN(FOREIGN); i++)
+    for (size_t i = 0; i < ARRAY_LEN(FOREIGN); i++) {
         if (has_file(a, dir, FOREIGN[i].file))
             return FOREIGN[i].what;
+    }
     return NULL;
 }
 
@@ -79,11 +81,12 @@ static void write_text(struct buf *out, const char *root, unsigned port, bool is
     buf_fmt(out, "site _ {\n    root ");
     tree_quote(str_c(root), out);
     buf_fmt(out, ";\n");
-    if (is_php && user)
+    if (is_php && user) {
         buf_fmt(out, "    index index.php index.html;\n    app php {\n        user %s;\n    }\n",
                 user);
-    else if (is_php)
+    } else if (is_php) {
         buf_fmt(out, "    index index.php index.html;\n    app php {\n    }\n");
+    }
     buf_fmt(out, "}\n");
 }
 
@@ -100,10 +103,11 @@ bool config_dir_read(const char *dir, unsigned port, struct arena *a, struct tre
         root = arena_fmt(a, "%s/public", dir).ptr;
     bool is_php = has_php(a, root);
     const char *foreign = foreign_app(a, dir);
-    if (!is_php && foreign && !has_file(a, dir, "index.html"))
+    if (!is_php && foreign && !has_file(a, dir, "index.html")) {
         return err_set(err,
                        "%s looks like %s, which this version does not run, and has no index.html",
                        dir, foreign);
+    }
     struct tree_source source = {.arena = a, .dir = dir};
     struct tree_node *first = NULL;
     struct tree_node **tail = &first;

@@ -57,9 +57,10 @@ static bool include(struct tree_source *source, struct str pattern, struct tree_
     for (size_t i = 0; !status && i < found.gl_pathc; i++) {
         const char *file = arena_dup(source->arena, str_c(found.gl_pathv[i])).ptr;
         int rc = parse_file(source, file, tail, err);
-        if (rc < 0)
+        if (rc < 0) {
             tree_error(err, pos, "cannot include %s, a file that can be read was expected: %s",
                        file, strerror(-rc));
+        }
     }
     globfree(&found);
     return err->count == errors_before;

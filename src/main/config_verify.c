@@ -16,10 +16,11 @@ static void check_dir(const char *path, const char *what, struct tree_pos pos, s
 {
     struct stat st;
     const char *why = NULL;
-    if (stat(path, &st) < 0)
+    if (stat(path, &st) < 0) {
         why = strerror(errno);
-    else if (!S_ISDIR(st.st_mode))
+    } else if (!S_ISDIR(st.st_mode)) {
         why = "it is no directory";
+    }
     if (why)
         tree_error(err, pos, "%s is %s, a directory that exists was expected: %s", what, path, why);
 }
@@ -37,9 +38,10 @@ static void check_log(const struct tree_node *node, struct arena *a, struct err 
         return;
     struct str path = key_path(node, name, a);
     size_t slash = str_rfind(path, '/');
-    if (slash < path.len)
+    if (slash < path.len) {
         check_dir(arena_dup(a, str_n(path.ptr, slash ? slash : 1)).ptr, "the directory of the log",
                   node->arg_pos[0], err);
+    }
 }
 
 static void check_user(const struct tree_node *node, struct arena *a, struct err *err)
@@ -48,17 +50,18 @@ static void check_user(const struct tree_node *node, struct arena *a, struct err
     char room[64];
     const char *name = arena_cstr(a, node->args[0]);
     const char *group = node->arg_count > 1 ? arena_cstr(a, node->args[1]) : NULL;
-    if (geteuid() != 0)
+    if (geteuid() != 0) {
         tree_error(
             err, node->pos,
             "user can only be chosen by root: no user, or a start by root, was expected (this is %s)",
             proc_user_name(geteuid(), room));
-    else if (!name || !proc_user_find(name, NULL, &user))
+    } else if (!name || !proc_user_find(name, NULL, &user)) {
         tree_error(err, node->arg_pos[0], "user is %.*s, a user of this machine was expected",
                    STR_ARG(node->args[0]));
-    else if (group && !proc_user_find(name, group, &user))
+    } else if (group && !proc_user_find(name, group, &user)) {
         tree_error(err, node->arg_pos[1], "group is %s, a group of this machine was expected",
                    group);
+    }
 }
 
 static const struct {
@@ -73,9 +76,10 @@ static const struct {
 
 static void check_node(const struct tree_node *node, struct arena *a, struct err *err)
 {
-    for (size_t i = 0; node->arg_count && i < ARRAY_LEN(CHECKS); i++)
+    for (size_t i = 0; node->arg_count && i < ARRAY_LEN(CHECKS); i++) {
         if (str_eq(node->name, str_c(CHECKS[i].name)))
             CHECKS[i].check(node, a, err);
+    }
 }
 
 bool config_verify(const struct tree_node *first, struct arena *a, struct err *err)

@@ -29,10 +29,11 @@ static void print_wrapped(struct str text, size_t indent, size_t used)
             (void)printf("\n");
             column = 0;
         }
-        if (column < indent)
+        if (column < indent) {
             column += (size_t)printf("%*s", (int)(indent - column), "");
-        else if (column > indent)
+        } else if (column > indent) {
             column += (size_t)printf(" ");
+        }
         column += (size_t)printf("%.*s", STR_ARG(word));
     }
     (void)printf("\n");
@@ -104,12 +105,13 @@ static int print_directive(const char *name)
     if (found)
         return 0;
     const char *near = module_block_suggest(str_c(name), 0, NULL, 0);
-    if (near)
+    if (near) {
         (void)fprintf(stderr, "godwit: there is no directive \"%s\"; did you mean \"%s\"?\n", name,
                       near);
-    else
+    } else {
         (void)fprintf(stderr, "godwit: there is no directive \"%s\"; `godwit help` lists all\n",
                       name);
+    }
     return 1;
 }
 
@@ -118,11 +120,12 @@ int help_print(const char *directive)
     modules_register();
     if (!directive)
         return print_overview();
-    if (strcmp(directive, "--markdown") == 0)
+    if (strcmp(directive, "--markdown") == 0) {
         help_manual_markdown();
-    else if (strcmp(directive, "--man") == 0)
+    } else if (strcmp(directive, "--man") == 0) {
         help_manual_man();
-    else
+    } else {
         return print_directive(directive);
+    }
     return 0;
 }

@@ -60,10 +60,11 @@ static void write_all(const struct form *form)
 
 static void markdown_group(const struct help_group *group)
 {
-    if (group->title)
+    if (group->title) {
         (void)printf("## %s: %s\n\n", group->name, group->title);
-    else
+    } else {
         (void)printf("## %s\n\n", group->name);
+    }
 }
 
 // Text in which Markdown sees no marks.
@@ -120,12 +121,13 @@ static void man_text(struct str text)
         char c = text.ptr[i];
         if (begins && (c == '.' || c == '\''))
             put(STR("\\&"));
-        if (c == '\\')
+        if (c == '\\') {
             put(STR("\\e"));
-        else if (c == '-')
+        } else if (c == '-') {
             put(STR("\\-"));
-        else
+        } else {
             put(str_n(&c, 1));
+        }
         begins = c == '\n';
     }
 }

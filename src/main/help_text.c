@@ -20,9 +20,10 @@ size_t help_text_groups(struct help_group groups[static HELP_GROUPS_MAX])
         ASSERT(count + 2 <= HELP_GROUPS_MAX);
         if (m->key_count)
             groups[count++] = (struct help_group){m->name, NULL, m->keys, m->key_count};
-        if (m->block_key_count)
+        if (m->block_key_count) {
             groups[count++] =
                 (struct help_group){m->name, "in its block", m->block_keys, m->block_key_count};
+        }
     }
     return count;
 }
@@ -43,22 +44,24 @@ void help_text_syntax(const struct key *key, struct buf *out)
 {
     const char *syntax = key->syntax ? key->syntax : key->type->syntax;
     buf_fmt(out, "%s ", key->name);
-    if (syntax)
+    if (syntax) {
         buf_fmt(out, "%s", syntax);
-    else if (key->words)
+    } else if (key->words) {
         put_words(key, "|", out);
-    else
+    } else {
         put_upper(key->type->name, out);
+    }
     if (!syntax || syntax[strlen(syntax) - 1] != '}')
         buf_fmt(out, ";");
 }
 
 static void put_bound(const struct key *key, int64_t value, struct buf *out)
 {
-    if (key->type == &KEY_RANGE)
+    if (key->type == &KEY_RANGE) {
         buf_fmt(out, "%" PRId64, value);
-    else
+    } else {
         key->type->print(key, &value, out);
+    }
 }
 
 static void put_bounds(const struct key *key, struct buf *out)
@@ -96,10 +99,11 @@ void help_text_values(const struct key *key, struct buf *out)
 
 bool help_text_default(const struct key *key, struct buf *out)
 {
-    if (key->def)
+    if (key->def) {
         buf_fmt(out, "%s %s;", key->name, key->def);
-    else if (key->type == &KEY_FLAG)
+    } else if (key->type == &KEY_FLAG) {
         buf_fmt(out, "%s off;", key->name);
+    }
     return key->def || key->type == &KEY_FLAG;
 }
 

@@ -33,13 +33,15 @@ static void need_some(const struct load *l, const char *file, struct err *err)
     struct tree_pos pos = {file, 1, 1};
     size_t count;
     (void)listen_addresses(l->snapshot, &count);
-    if (!count)
+    if (!count) {
         tree_error(err, pos,
                    "no \"listen\" stands here, at least one was expected, such as: listen 80;");
-    if (!l->snapshot->site_count)
+    }
+    if (!l->snapshot->site_count) {
         tree_error(
             err, pos,
             "no \"site\" stands here, at least one was expected, such as: site _ { root /srv/www; }");
+    }
 }
 
 static bool load(struct load *l, int argc, char **argv)
@@ -101,10 +103,11 @@ int loader_role(int channel, int argc, char **argv)
     struct load l = {0};
     int fds[2] = {FD_NONE, FD_NONE};
     bool is_sent;
-    if (load(&l, argc, argv) && make_files(&l, fds, &l.err))
+    if (load(&l, argc, argv) && make_files(&l, fds, &l.err)) {
         is_sent = send(channel, IPC_PLAN, (struct str){0}, fds, 2);
-    else
+    } else {
         is_sent = send_errors(channel, &l.err);
+    }
     fd_close(&fds[0]);
     fd_close(&fds[1]);
     unload(&l);

@@ -21,14 +21,16 @@ static bool find_user(const struct server_conf *conf, struct arena *a, struct pl
     const char *name = is_given ? arena_cstr(a, conf->user.items[0]) : USER_DEFAULT;
     const char *group = conf->user.count > 1 ? arena_cstr(a, conf->user.items[1]) : NULL;
     plan->has_user = name && proc_user_find(name, group, &plan->user);
-    if (plan->has_user && plan->user.uid == 0)
+    if (plan->has_user && plan->user.uid == 0) {
         return err_set(
             err,
             "user is %s, another than root was expected: what talks to the network must not be root",
             name);
-    if (!plan->has_user && !is_given)
+    }
+    if (!plan->has_user && !is_given) {
         return err_set(err, "there is no user " USER_DEFAULT
                             ", the directive user with an ordinary user was expected");
+    }
     return plan->has_user || err_set(err, "there is no user %s", name);
 }
 
@@ -42,9 +44,10 @@ static void list_listeners(const struct snapshot *s, struct arena *a, struct pla
 
 static void add_log(struct plan *plan, struct str name)
 {
-    for (size_t i = 0; i < plan->log_count; i++)
+    for (size_t i = 0; i < plan->log_count; i++) {
         if (str_eq(plan->logs[i].name, name))
             return;
+    }
     plan->logs[plan->log_count++].name = name;
 }
 
@@ -52,9 +55,10 @@ static bool list_logs(const struct snapshot *s, struct arena *a, struct plan *pl
 {
     struct str *paths = arena_array(a, struct str, LOGS_MAX);
     size_t count = access_log_paths(s, paths, LOGS_MAX);
-    if (count > LOGS_MAX)
+    if (count > LOGS_MAX) {
         return err_set(err, "the sites have %zu access logs, at most %d were expected", count,
                        LOGS_MAX);
+    }
     plan->logs = arena_array(a, struct plan_log, count + 1);
     add_log(plan, server_conf(s)->error_log);
     for (size_t i = 0; i < count; i++)

@@ -51,7 +51,7 @@ static bool block_parse(const struct key *key, const struct tree_node *node, str
     struct block *block = arena_new(a, struct block);
     key_defaults(BLOCK_KEYS, ARRAY_LEN(BLOCK_KEYS), a, block);
     *(struct block **)field = block;
-    return module_apply_block(node, KEY_APP, BLOCK_KEYS, ARRAY_LEN(BLOCK_KEYS), a, block, err);
+    return module_apply_block(node, BLOCK_KEYS, ARRAY_LEN(BLOCK_KEYS), a, block, err);
 }
 
 static const struct key_type BLOCK = {"block", "{ ... }", block_parse, NULL};
