@@ -37,16 +37,55 @@ struct module {
     size_t key_count;
     // Rows of a block that one of the module's own directives takes (`app php { ... }`): scope
     // KEY_APP, fields of another struct. Applied by that directive's type through
-    // module_apply_block applies the directives in `block`'s block (scope KEY_APP) to `conf` by the
-    // rows
-    // `keys`: for the type of a directive with a block (call key_defaults on `conf` first). Reports
-    // unknown directives with a suggestion, wrong places, repetition and bad values, all of them.
-    // False if any.
-    MUST_USE bool module_apply_block(const struct tree_node *block, const struct key *keys,
-                                     size_t count, struct arena *a, void *conf, struct err *err);
+    // module_apply_block; listed here for the manual and suggestions.
+    const struct key *block_keys;
+    size_t block_key_count;
+    size_t conf_size; // of the struct that keys fill, one per scope: a child scope starts as a copy
+                      // of its parent's
 
-    // module_conf_at returns the module's conf struct of a scope.
-    const void *module_conf_at(const struct scope *scope, const struct module *m);
+    // check completes or refuses one resolved scope (KEY_TOP, KEY_SITE or KEY_PATH); pos is the
+    // scope's place. May be NULL.
+    bool (*check)(void *conf, unsigned scope, struct tree_pos pos, struct arena *a,
+                  struct err *err);
+    // hooks: NULL where the module has nothing to do.
+    enum phase_result (*hooks[PHASE_COUNT])(struct exchange *ex);
+    // respond may change head or wrap the body source before the front sends (a filter). May be
+    // NULL.
+    void (*respond)(struct exchange *ex);
+    // log is called once when the exchange is over. May be NULL.
+    void (*log)(struct exchange *ex);
+    // runs_script tells whether the module's handler runs files of this name ("a.php") for the
+    // exchange's path: then "/a.php/more" names a.php, and its source is never sent. May be NULL.
+    bool (*runs_script)(const struct exchange *ex, struct str file_name);
+    // start is called on the control thread for each new snapshot before it is used; false refuses
+    // it. May be NULL.
+    bool (*start)(struct snapshot *snapshot, struct err *err);
+    // commit is called on the control thread right after the snapshot became current. May be NULL.
+    void (*commit)(struct snapshot *snapshot);
+    // private
+    size_t index; // set by module_register
+};
 
-    // module_conf returns the module's conf struct for the exchange's path.
-    const void *module_conf(const struct exchange *ex, const struct module *m);
+// module_register adds a module; before the first configuration is loaded. main/modules.c calls it
+// in order.
+void module_register(struct module *m);
+
+// module_count and module_at walk the registered modules in order.
+size_t module_count(void);
+struct module *module_at(size_t index);
+
+// module_key finds the row named `name` in all modules; *out_module is its owner. NULL: unknown.
+const struct key *module_key(struct str name, struct module **out_module);
+
+// module_apply_block applies the directives in `block`'s block (scope KEY_APP) to `conf` by the
+// rows `keys`: for the type of a directive with a block (call key_defaults on `conf` first).
+// Reports unknown directives with a suggestion, wrong places, repetition and bad values, all of
+// them. False if any.
+MUST_USE bool module_apply_block(const struct tree_node *block, const struct key *keys,
+                                 size_t count, struct arena *a, void *conf, struct err *err);
+
+// module_conf_at returns the module's conf struct of a scope.
+const void *module_conf_at(const struct scope *scope, const struct module *m);
+
+// module_conf returns the module's conf struct for the exchange's path.
+const void *module_conf(const struct exchange *ex, const struct module *m);
