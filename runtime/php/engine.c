@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine -- PHP's life in this process: start, one request after another, end. See php_runtime.h.
+#include <errno.h>
+#include <php.h>
+#include <php_ini.h>
+#include <php_main.h>
+#include <php_variables.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zend_signal.h>
+#include <zend_smart_str.h>
+
+#include "php_runtime.h"
+
+// Exported by PHP, but in no header of 8.2.
+extern PHPAPI char *php_ini_opened_path;
+extern PHPAPI char *php_ini_scanned_files;
+
+static struct godwit_app_request *current;
+
+struct godwit_app_request *engine_request(void)
+{
+    return current;
+}
+
+bool engine_start(const struct engine_options *options)
+{
+    // Calls that a closed peer would end with a signal report the error instead, as in every other
+    // server interface of PHP.
+    signal(SIGPIPE, SIG_IGN);
+    zend_signal_startup();
+    sapi_startup(&sapi_litespeed);
+    // PHP only reads them; its type is older than const.
+    sapi_litespeed.php_ini_path_override = (char *)(uintptr_t)options->ini_path;
+    sapi_litespeed.ini_entries = (char *)(uintptr_t)options->ini_entries;
+    if (php_module_startup(&sapi_litespeed, &functions_module) != SUCCESS) {
+        fprintf(stderr, "godwit-php: PHP did not start\n");
+        return false;
+    }
+    workdir_watch();
+#ifdef ZEND_SIGNALS
+    // PHP would install its handlers for seven signals again in each request, SIGTERM, which is
+    // ours, among them. Those that a script sets by itself are reset all the same.
+    SIGG(reset) = 0;
+#endif
+    return true;
+}
+
+// Appends a JSON string.
+static void put_json(smart_str *out, const char *text, size_t len)
+{
+    smart_str_appendc(out, '"');
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\')
+            smart_str_appendc(out, '\\');
+        if (c < 0x20) // line feeds of the scanned list are no part of a name
+            continue;
+        smart_str_appendc(out, text[i]);
+    }
+    smart_str_appendc(out, '"');
+}
+
+const char *engine_describe(void)
+{
+    static smart_str out;
+    smart_str_free_ex(&out, true);
+    smart_str_appends_ex(
+        &out, "{\"runtime\":\"godwit-php\",\"version\":\"" PHP_VERSION "\",\"ini\":[", true);
+    smart_str list = {0};
+    bool first = true;
+    if (php_ini_opened_path) {
+        put_json(&list, php_ini_opened_path, strlen(php_ini_opened_path));
+        first = false;
+    }
+    for (const char *at = php_ini_scanned_files; at && *at;) {
+        size_t len = strcspn(at, ",");
+        if (!first)
+            smart_str_appendc(&list, ',');
+        put_json(&list, at, len);
+        first = false;
+        at += len;
+        at += strspn(at, ",\n");
+    }
+    smart_str_0(&list);
+    if (list.s)
+        smart_str_appendl_ex(&out, ZSTR_VAL(list.s), ZSTR_LEN(list.s), true);
+    smart_str_free(&list);
+    smart_str_appends_ex(&out, "]}", true);
+    smart_str_0(&out);
+    return ZSTR_VAL(out.s);
+}
+
+void engine_worker_start(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+#if PHP_VERSION_ID >= 80300
+    php_child_init();
+#endif
+    timeout_worker_start();
+}
+
+void engine_stop(void)
+{
+    php_module_shutdown();
+    sapi_shutdown();
+}
+
+// ---- one request
+
+static int protocol_number(const struct godwit_app_request *req)
+{
+    struct godwit_app_pair pair;
+    for (size_t at = 0; godwit_app_env_next(req, &at, &pair);) {
+        if (pair.name.len != 15 || memcmp(pair.name.ptr, "SERVER_PROTOCOL", 15) != 0)
+            continue;
+        if (pair.value.len == 8 && memcmp(pair.value.ptr, "HTTP/1.0", 8) == 0)
+            return 1000;
+        return 1001; // later versions behave as 1.1 here: redirects after POST become 303
+    }
+    return 1000;
+}
+
+static void info_fill(struct godwit_app_request *req)
+{
+    sapi_request_info *info = &SG(request_info);
+    // PHP only reads these; its types are older than const.
+    info->request_method = godwit_app_method(req).ptr;
+    info->query_string = (char *)(uintptr_t)godwit_app_query(req).ptr;
+    info->path_translated = (char *)(uintptr_t)godwit_app_script_file(req).ptr;
+    info->request_uri = (char *)(uintptr_t)godwit_app_script_name(req).ptr;
+    info->content_length = (zend_long)godwit_app_body_bytes(req);
+    info->content_type = variables_header_string("Content-Type");
+    info->proto_num = protocol_number(req);
+    char *auth = variables_header_string("Authorization");
+    php_handle_auth_data(auth);
+    if (auth)
+        efree(auth);
+}
+
+static void refuse(struct godwit_app_request *req, int status, const char *text)
+{
+    static const char TYPE[] = "Content-Type: text/html";
+    godwit_app_status(req, status);
+    if (godwit_app_header_line(req, (struct godwit_app_text){TYPE, sizeof TYPE - 1}))
+        godwit_app_write(req, text, strlen(text));
+}
+
+static void run_script(void)
+{
+    zend_file_handle script;
+    zend_stream_init_filename(&script, SG(request_info).path_translated);
+    script.primary_script = 1;
+    workdir_enter(SG(request_info).path_translated);
+    php_execute_script(&script);
+    zend_destroy_file_handle(&script);
+}
+
+void engine_serve(struct godwit_app_request *req)
+{
+    current = req;
+    SG(server_context) = req;
+    // The directory is ours to set: PHP would ask for the current one and come back to it.
+    SG(options) |= SAPI_OPTION_NO_CHDIR;
+    zend_first_try
+    {
+        SG(sapi_headers).http_response_code = 200;
+        if (!settings_apply(req)) {
+            refuse(req, 403, "<h1>403 Forbidden</h1>PHP is switched off here.\n");
+        } else {
+            info_fill(req);
+            if (php_request_startup() == SUCCESS)
+                run_script();
+            else
+                refuse(req, 500, "<h1>500 Internal Server Error</h1>\n");
+        }
+    }
+    zend_catch
+    {
+    }
+    zend_end_try();
+    // After a refusal too: it takes back the settings of the request.
+    php_request_shutdown(NULL);
+    sapi_litespeed_request_free();
+    SG(server_context) = NULL;
+    current = NULL;
+}

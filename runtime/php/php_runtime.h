@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// php_runtime -- the parts of godwit-php to each other. PHP's own headers define hundreds of macros
+// with short names, so none of the server's rooms is used here: only the public header of
+// libgodwit-app.
+#pragma once
+
+#include <SAPI.h>
+#include <php.h>
+#include <stdbool.h>
+
+#include "godwit_app.h"
+
+// ---- engine.c: the engine as a whole
+
+// What the command line says of the configuration.
+struct engine_options {
+    const char *ini_path;    // -c; NULL: the default
+    const char *ini_entries; // -d, one "name=value\n" each; NULL: none
+};
+
+// engine_start starts PHP in the process that forks; false when it refuses (it has said why).
+bool engine_start(const struct engine_options *options);
+
+// engine_describe is a JSON object: runtime, version, ini files. Valid until the next call.
+const char *engine_describe(void);
+
+// engine_worker_start prepares a freshly forked worker.
+void engine_worker_start(void);
+
+// engine_stop ends PHP.
+void engine_stop(void);
+
+// engine_serve runs one request.
+void engine_serve(struct godwit_app_request *req);
+
+// engine_request is the request at hand, NULL between requests.
+struct godwit_app_request *engine_request(void);
+
+// ---- sapi.c: what PHP calls
+
+// sapi_litespeed is the server interface, under the name that PHP software knows.
+extern sapi_module_struct sapi_litespeed;
+
+// sapi_litespeed_request_free frees what the interface holds for the request at hand.
+void sapi_litespeed_request_free(void);
+
+// ---- variables.c
+
+// variables_register fills $_SERVER.
+void variables_register(zval *array);
+
+// variables_find is getenv() for one name: CGI variables and HTTP_*; NULL when unknown. Engine
+// memory, freed with the request.
+char *variables_find(const char *name, size_t len);
+
+// variables_header_string is a request header as a C string in engine memory, NULL when absent.
+char *variables_header_string(const char *name);
+
+// ---- settings.c
+
+// settings_apply applies php_value and php_admin_value of the request. False: PHP is switched off
+// for it (engine off).
+bool settings_apply(const struct godwit_app_request *req);
+
+// ---- functions.c
+
+// functions_module adds the functions that scripts expect under this server.
+extern zend_module_entry functions_module;
+
+// ---- timeout.c
+
+// timeout_worker_start readies the execution time limit in a worker.
+void timeout_worker_start(void);
+
+// ---- workdir.c
+
+// workdir_watch notices when scripts change the working directory.
+void workdir_watch(void);
+
+// workdir_enter makes the directory of `script` the working directory.
+void workdir_enter(const char *script);

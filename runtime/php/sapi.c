@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// sapi -- PHP's view of the server: output, headers, body, log. See php_runtime.h.
+#include <php.h>
+#include <php_main.h>
+#include <php_variables.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "php_runtime.h"
+
+static struct {
+    char *cookie, *content_type;
+} held; // strings of the request at hand, in engine memory
+
+static int on_startup(sapi_module_struct *module)
+{
+    return php_module_startup(module, &functions_module);
+}
+
+static size_t on_write(const char *text, size_t len)
+{
+    struct godwit_app_request *req = engine_request();
+    if (!req || godwit_app_write(req, text, len) < 0)
+        php_handle_aborted_connection();
+    return len;
+}
+
+static void on_flush(void *context)
+{
+    struct godwit_app_request *req = context;
+    if (!req)
+        return;
+    sapi_send_headers();
+    if (godwit_app_flush(req) < 0)
+        php_handle_aborted_connection();
+}
+
+// CGI scripts say their status in a header of that name.
+static bool take_status(struct godwit_app_request *req, const sapi_header_struct *header)
+{
+    if (header->header_len < 11 || strncasecmp(header->header, "Status:", 7) != 0)
+        return false;
+    if (SG(sapi_headers).http_response_code == 200)
+        godwit_app_status(req, atoi(header->header + 7));
+    return true;
+}
+
+static void send_line(struct godwit_app_request *req, const char *line, size_t len)
+{
+    struct godwit_app_text text = {line, len};
+    if (!godwit_app_header_line(req, text))
+        php_error_docref(NULL, E_WARNING, "Response headers too large, %.60s left out", line);
+}
+
+static int on_send_headers(sapi_headers_struct *headers)
+{
+    struct godwit_app_request *req = engine_request();
+    zend_llist_position at;
+    if (!req || SG(request_info).no_headers)
+        return SAPI_HEADER_SENT_SUCCESSFULLY;
+    godwit_app_status(req, headers->http_response_code);
+    for (sapi_header_struct *h = zend_llist_get_first_ex(&headers->headers, &at); h;
+         h = zend_llist_get_next_ex(&headers->headers, &at))
+        if ((h->header[0] | 0x20) != 's' || !take_status(req, h))
+            send_line(req, h->header, h->header_len);
+    if (headers->send_default_content_type) {
+        sapi_header_struct type;
+        sapi_get_default_content_type_header(&type);
+        send_line(req, type.header, type.header_len);
+        sapi_free_header(&type);
+    }
+    return SAPI_HEADER_SENT_SUCCESSFULLY;
+}
+
+// PHP takes a short count for the end of the body.
+static size_t on_read_post(char *room, size_t size)
+{
+    struct godwit_app_request *req = engine_request();
+    size_t count = 0;
+    while (req && count < size) {
+        long got = godwit_app_read(req, room + count, size - count);
+        if (got <= 0)
+            break;
+        count += (size_t)got;
+    }
+    return count;
+}
+
+static char *on_read_cookies(void)
+{
+    if (!held.cookie && engine_request())
+        held.cookie = variables_header_string("Cookie");
+    return held.cookie;
+}
+
+static char *on_getenv(const char *name, size_t len)
+{
+    return engine_request() ? variables_find(name, len) : NULL;
+}
+
+static void on_log(const char *message, int syslog_type)
+{
+    (void)syslog_type;
+    size_t len = strlen(message);
+    char *line = malloc(len + 1);
+    if (!line)
+        return;
+    memcpy(line, message, len);
+    line[len] = '\n';
+    godwit_app_log(engine_request(), line, len + 1);
+    free(line);
+}
+
+void sapi_litespeed_request_free(void)
+{
+    // The engine has freed its memory with the request.
+    held.cookie = held.content_type = NULL;
+    SG(request_info).content_type = NULL;
+}
+
+sapi_module_struct sapi_litespeed = {
+    .name = (char *)(uintptr_t) "litespeed",
+    .pretty_name = (char *)(uintptr_t) "Godwit (LSAPI)",
+    .startup = on_startup,
+    .shutdown = php_module_shutdown_wrapper,
+    .ub_write = on_write,
+    .flush = on_flush,
+    .getenv = on_getenv,
+    .sapi_error = php_error,
+    .send_headers = on_send_headers,
+    .read_post = on_read_post,
+    .read_cookies = on_read_cookies,
+    .register_server_variables = variables_register,
+    .log_message = on_log,
+};
