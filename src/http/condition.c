@@ -70,7 +70,7 @@ static bool list_matches(struct str list, const struct condition_state *state, b
 static bool changed_after(struct str value, const struct condition_state *state, int64_t now_s,
                           bool *out_valid)
 {
-    int64_t date_s;
+    int64_t date_s = 0;
     *out_valid =
         value.ptr && state->exists && state->has_mtime && date_parse(value, now_s, &date_s);
     return *out_valid && state->mtime_s > date_s;

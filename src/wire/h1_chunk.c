@@ -111,7 +111,7 @@ static enum h1_chunk_state step_line(struct h1_chunk *c, char byte)
     case H1_CHUNK_OVERLONG:
         break;
     }
-    ASSERT(!"a state within a line");
+    ASSERT(false); // not a state within a line
 }
 
 static bool is_over_limit(const struct h1_chunk *c)

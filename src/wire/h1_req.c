@@ -122,7 +122,7 @@ static enum h1_req_result from_fields(enum h1_fields_result result)
     case H1_FIELDS_TOO_MANY:
         return H1_REQ_TOO_MANY_HEADERS;
     }
-    ASSERT(!"a result of h1_fields_parse");
+    ASSERT(false); // not a result of h1_fields_parse
 }
 
 static enum h1_req_result from_framing(enum h1_framing_result result)
@@ -139,7 +139,7 @@ static enum h1_req_result from_framing(enum h1_framing_result result)
     case H1_FRAMING_BOTH:
         return H1_REQ_LENGTH_AND_TRANSFER;
     }
-    ASSERT(!"a result of h1_fields_framing");
+    ASSERT(false); // not a result of h1_fields_framing
 }
 
 // Host: exactly one and valid; HTTP/1.0 may go without (RFC 9112 §3.2).

@@ -51,7 +51,7 @@ static enum h1_resp_result from_fields(enum h1_fields_result result)
     case H1_FIELDS_CONTROL:
         return H1_RESP_BAD_FIELDS;
     }
-    ASSERT(!"a result of h1_fields_parse");
+    ASSERT(false); // not a result of h1_fields_parse
 }
 
 static enum h1_resp_result read_framing(struct h1_resp *out, bool is_head)
