@@ -45,9 +45,13 @@ static enum number_result read_number(struct str text, const struct suffix *suff
 // Writes `value` with the greatest suffix that divides it.
 static void write_number(int64_t value, const struct suffix *suffixes, char text[static TEXT_BYTES])
 {
+    if (value == 0) { // in any unit
+        (void)snprintf(text, TEXT_BYTES, "0");
+        return;
+    }
     const struct suffix *best = suffixes;
     for (const struct suffix *at = suffixes; at->word; at++) {
-        if (value && value % at->factor == 0 && at->factor >= best->factor)
+        if (value % at->factor == 0 && at->factor >= best->factor)
             best = at;
     }
     (void)snprintf(text, TEXT_BYTES, "%" PRId64 "%s", value / best->factor, best->word);

@@ -34,10 +34,10 @@ static void put_upper(const char *text, struct buf *out)
         buf_fmt(out, "%c", *text >= 'a' && *text <= 'z' ? *text - 32 : *text);
 }
 
-static void put_words(const struct key *key, const char *between, struct buf *out)
+static void put_words(const struct key *key, struct buf *out)
 {
     for (size_t i = 0; key->words[i]; i++)
-        buf_fmt(out, "%s%s", i ? between : "", key->words[i]);
+        buf_fmt(out, "%s%s", i ? "|" : "", key->words[i]);
 }
 
 void help_text_syntax(const struct key *key, struct buf *out)
@@ -47,7 +47,7 @@ void help_text_syntax(const struct key *key, struct buf *out)
     if (syntax) {
         buf_fmt(out, "%s", syntax);
     } else if (key->words) {
-        put_words(key, "|", out);
+        put_words(key, out);
     } else {
         put_upper(key->type->name, out);
     }
@@ -92,8 +92,6 @@ void help_text_values(const struct key *key, struct buf *out)
         put_bounds(key, out);
         if (key->unit)
             buf_fmt(out, " %s", key->unit);
-    } else if (key->type == &KEY_ENUM) {
-        put_words(key, ", ", out);
     }
 }
 

@@ -16,7 +16,7 @@
 
 struct conf {
     bool flag;
-    int64_t number, bounded, size, time;
+    int64_t number, bounded, size, time, pause;
     struct str text, file, log;
     int level;
     struct key_words words, more;
@@ -34,6 +34,7 @@ static const struct key KEYS[] = {
     {ROW(bounded, KEY_INT), .scopes = KEY_TOP, .def = "4", .min = 1, .max = 8, .unit = "requests"},
     {ROW(size, KEY_SIZE), .scopes = KEY_TOP, .def = "64k", .min = 1024, .max = INT64_MAX},
     {ROW(time, KEY_TIME), .scopes = KEY_TOP, .def = "90s", .min = 1000, .max = 3600000},
+    {ROW(pause, KEY_TIME), .scopes = KEY_TOP},
     {ROW(text, KEY_STR), .scopes = KEY_TOP | KEY_SITE},
     {ROW(file, KEY_FILE), .scopes = KEY_TOP},
     {ROW(log, KEY_LOG), .scopes = KEY_TOP, .def = "stderr"},
@@ -92,6 +93,8 @@ static void values_are_read_and_printed(void **state)
         {"size", "size 2G;", "2g"},
         {"size", "size 8589934591g;", "8589934591g"},
         {"time", "", "90s"},
+        {"pause", "", "0"},
+        {"pause", "pause 0;", "0"},
         {"time", "time 1;", "1s"},
         {"time", "time 1500ms;", "1500ms"},
         {"time", "time 120s;", "2m"},
