@@ -79,7 +79,8 @@ enum pool_exit {
 // pool_exited: worker `id` is gone with a wait status. *out_pid is what its pid was.
 enum pool_exit pool_exited(struct str app, uint32_t id, int status, int32_t *out_pid);
 
-// pool_board sets the app's scoreboard memory (mapped, SCOREBOARD_BYTES; borrowed for ever).
+// pool_board sets the app's scoreboard memory (SCOREBOARD_BYTES; borrowed until the next call for
+// the app; NULL: none). Control thread, as pool_report.
 void pool_board(struct str app, const struct scoreboard_record *board);
 
 // pool_info keeps what the app's runtime says of itself (JSON text).

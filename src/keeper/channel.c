@@ -129,31 +129,40 @@ static void on_again(struct loop_task *task)
         loop_later(c->loop, &c->again);
 }
 
-int channel_open(struct channel *c, struct loop *loop, int *out_peer)
+int channel_adopt(struct channel *c, struct loop *loop, int fd)
 {
     ASSERT(c->on_msg && c->on_closed && !channel_is_open(c));
+    c->watch = (struct loop_watch){.on_ready = on_ready};
+    c->again = (struct loop_task){.run = on_again};
+    c->fd = fd;
+    c->fault = NULL;
+    list_init(&c->waiting);
+    int rc = fd_set_nonblock(fd, true);
+    if (rc == 0)
+        rc = loop_watch_start(loop, &c->watch, fd, POLL_READ | POLL_WRITE);
+    if (rc < 0)
+        fd_close(&c->fd);
+    else
+        c->loop = loop;
+    return rc;
+}
+
+int channel_open(struct channel *c, struct loop *loop, int *out_peer)
+{
     int pair[2];
     int rc = fd_pair(SOCK_SEQPACKET, pair);
     if (rc < 0)
         return rc;
-    c->watch = (struct loop_watch){.on_ready = on_ready};
-    c->again = (struct loop_task){.run = on_again};
-    c->fd = pair[0];
-    c->fault = NULL;
-    list_init(&c->waiting);
-    rc = fd_set_nonblock(c->fd, true);
-    if (rc == 0)
-        rc = fd_pass_credentials(c->fd);
-    if (rc == 0)
-        rc = loop_watch_start(loop, &c->watch, c->fd, POLL_READ | POLL_WRITE);
-    if (rc < 0) {
+    rc = fd_pass_credentials(pair[0]);
+    if (rc < 0)
         fd_close(&pair[0]);
+    else
+        rc = channel_adopt(c, loop, pair[0]);
+    if (rc < 0)
         fd_close(&pair[1]);
-        return rc;
-    }
-    c->loop = loop;
-    *out_peer = pair[1];
-    return 0;
+    else
+        *out_peer = pair[1];
+    return rc;
 }
 
 bool channel_is_open(const struct channel *c)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// channel -- the keeper's end of a socket pair to one of its children: packets of wire/ipc.h in
+// channel -- one end of a socket pair between the keeper and a child: packets of wire/ipc.h in
 // both directions without ever blocking. What the peer does not take at once waits in a bounded
 // queue.
 #pragma once
@@ -39,6 +39,10 @@ struct channel {
 // channel_open makes the pair and sets *out_peer, which the caller passes to the child and closes.
 // Set the callbacks before. 0 or -errno.
 MUST_USE int channel_open(struct channel *c, struct loop *loop, int *out_peer);
+
+// channel_adopt is for the child: it takes over `fd`, also on failure, the end that the process was
+// started with. 0 or -errno.
+MUST_USE int channel_adopt(struct channel *c, struct loop *loop, int fd);
 
 // channel_is_open tells whether messages can still be sent.
 bool channel_is_open(const struct channel *c);

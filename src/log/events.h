@@ -8,6 +8,18 @@
  X("app.failed", "a worker of an app could not be started")                                    \
  X("app.output", "a line that an app wrote on its standard error")                             \
  X("app.protocol", "a process of an app sent what it may not send")                            \
+ X("backend.bad_answer",                                                                       \
+   "a worker's answer could not be used; the client gets 502, or the answer is cut")           \
+ X("backend.bad_header", "an app sent header lines that are not valid; they were left out")    \
+ X("backend.body_too_long", "an app sent more than its Content-Length; the rest was dropped")  \
+ X("backend.body_too_short", "an app sent less than its Content-Length; the answer is cut")    \
+ X("backend.no_worker", "no worker could be started; requests that wait get 503")              \
+ X("backend.queue_full", "a request was refused because the app's queue is full")              \
+ X("backend.queue_timeout", "a request waited too long for a worker and was refused")          \
+ X("backend.spool_failed", "a request body could not be read back from its temporary file")    \
+ X("backend.stopped", "a request came for an app that is not in the configuration any more")   \
+ X("backend.timeout", "a worker was killed because its request took longer than request_time") \
+ X("backend.worker_died", "a worker ended in the middle of a request")                         \
  X("config.invalid", "a configuration was refused; the old one goes on")                       \
  X("config.loaded", "a configuration is in force")                                             \
  X("front.accept_failed", "connections cannot be taken for lack of descriptors or memory")     \
@@ -23,7 +35,11 @@
  X("log.dropped", "lines were lost: a log could not be written as fast as they came")          \
  X("log.failed", "a log file could not be opened anew")                                        \
  X("server.died", "the server process has ended; another one is started")                      \
+ X("server.failed", "the server process could not start")                                      \
+ X("server.listen_failed", "a thread cannot accept connections on an address")                 \
+ X("server.orphaned", "the server process has lost the keeper and ends")                       \
  X("server.started", "the server process is ready")                                            \
+ X("server.threads_failed", "not all threads could be started")                                \
  X("spool.failed", "a request body could not be written to a temporary file")                  \
  X("static.failed", "a file that is there could not be opened or read")                        \
  X("static.script_refused", "a script that no app runs was asked for; its source is not sent") \

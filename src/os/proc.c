@@ -291,6 +291,13 @@ uint64_t proc_anon_kib(pid_t pid)
     return (resident - shared) * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
 }
 
+int proc_harden(bool on)
+{
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return -errno;
+    return prctl(PR_SET_DUMPABLE, on ? 0 : 1, 0, 0, 0) < 0 ? -errno : 0;
+}
+
 uint64_t proc_raise_files_limit(void)
 {
     struct rlimit limit;

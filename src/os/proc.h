@@ -86,6 +86,10 @@ unsigned proc_cpu_count(void);
 // 0 when it can't be read. One small read of /proc. Any thread.
 uint64_t proc_anon_kib(pid_t pid);
 
+// proc_harden gives up for good what exec could win (setuid programs), and, when `on`, keeps other
+// processes of the same user out of our memory. 0 or -errno.
+MUST_USE int proc_harden(bool on);
+
 // proc_raise_files_limit sets the soft descriptor limit to the hard one; returns it.
 uint64_t proc_raise_files_limit(void);
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// server_logs -- see server_logs.h. A sink whose log is not in the configuration any more lives on
+// while requests of an older one may write to it.
+#include "main/server_logs.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/server_conf.h"
+#include "feature/access_log.h"
+#include "log/log.h"
+#include "log/sink.h"
+#include "os/fd.h"
+
+struct server_log {
+    struct list_node node;
+    struct sink *sink; // NULL: not in force yet
+    int offered_fd;    // FD_NONE: not in the generation that is being prepared
+    bool in_force;
+    char name[];
+};
+
+void server_logs_init(struct server_logs *l)
+{
+    list_init(&l->all);
+}
+
+static struct server_log *find(struct server_logs *all, struct str name)
+{
+    list_foreach(&all->all, struct server_log, node, l)
+        if (str_eq(str_c(l->name), name))
+            return l;
+    return NULL;
+}
+
+static void forget(struct server_log *l)
+{
+    list_remove(&l->node);
+    fd_close(&l->offered_fd);
+    sink_free(l->sink);
+    mem_free(l);
+}
+
+void server_logs_offer(struct server_logs *all, struct str name, int fd)
+{
+    struct server_log *l = find(all, name);
+    if (!l) {
+        l = mem_alloc(sizeof *l + name.len + 1);
+        memcpy(l->name, name.ptr, name.len);
+        l->offered_fd = FD_NONE;
+        list_push_back(&all->all, &l->node);
+    }
+    fd_close(&l->offered_fd);
+    l->offered_fd = fd;
+}
+
+void server_logs_abandon(struct server_logs *all)
+{
+    list_foreach(&all->all, struct server_log, node, l) {
+        fd_close(&l->offered_fd);
+        if (!l->sink)
+            forget(l);
+    }
+}
+
+// What is in force keeps its descriptor: rotation alone changes it.
+static void accept_offer(struct server_log *l)
+{
+    bool was_in_force = l->in_force;
+    l->in_force = l->offered_fd != FD_NONE;
+    if (!l->in_force)
+        return;
+    if (!l->sink)
+        l->sink = sink_new(l->offered_fd);
+    else if (was_in_force)
+        fd_close(&l->offered_fd);
+    else
+        sink_swap(l->sink, l->offered_fd);
+    l->offered_fd = FD_NONE;
+}
+
+void server_logs_commit(struct server_logs *all, const struct snapshot *s)
+{
+    const struct server_conf *conf = server_conf(s);
+    struct server_log *error_log = NULL;
+    bool is_alone = snapshot_alive() <= 1;
+    list_foreach(&all->all, struct server_log, node, l) {
+        accept_offer(l);
+        access_log_sink(l->name, l->in_force ? l->sink : NULL);
+        if (str_eq(str_c(l->name), conf->error_log))
+            error_log = l;
+    }
+    log_set_level((enum log_level)conf->log_level);
+    log_to_sink(error_log ? error_log->sink : NULL);
+    list_foreach(&all->all, struct server_log, node, l)
+        if (!l->in_force && is_alone)
+            forget(l);
+}
+
+void server_logs_reopened(struct server_logs *all, struct str name, int fd)
+{
+    struct server_log *l = find(all, name);
+    if (l && l->sink)
+        sink_swap(l->sink, fd);
+    else
+        fd_close(&fd);
+}
+
+void server_logs_close(struct server_logs *all)
+{
+    log_to_sink(NULL);
+    list_foreach(&all->all, struct server_log, node, l) {
+        access_log_sink(l->name, NULL);
+        forget(l);
+    }
+}

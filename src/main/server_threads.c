@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// server_threads -- see server_threads.h.
+#include "main/server_threads.h"
+
+#include <pthread.h>
+
+#include "app/pool.h"
+#include "base/assert.h"
+#include "base/mem.h"
+#include "event/jobs.h"
+
+#define JOB_THREADS 4 // for what can block; they are started when there is something to do
+
+STATIC_ASSERT(sizeof(pthread_t) == sizeof(unsigned long));
+
+// One call on its way to a thread; freed there.
+struct call {
+    struct loop_task task;
+    struct thread *thread;
+    server_threads_fn *fn;
+    void *arg;
+};
+
+static void *run(void *arg)
+{
+    struct thread *t = arg;
+    pool_thread_start(t);
+    loop_run(t->loop);
+    return NULL;
+}
+
+int server_threads_open(struct server_threads *s, struct loop *loop, unsigned count)
+{
+    int rc = 0;
+    s->jobs = jobs_new(JOB_THREADS);
+    s->items = mem_array(count, sizeof *s->items);
+    s->ids = mem_array(count, sizeof *s->ids);
+    thread_init(&s->items[0], 0, loop, s->jobs);
+    for (unsigned i = 1; i < count; i++) {
+        loop = loop_new(&rc);
+        if (!loop)
+            return rc;
+        thread_init(&s->items[i], i, loop, s->jobs);
+    }
+    s->count = count;
+    return 0;
+}
+
+int server_threads_run(struct server_threads *s)
+{
+    for (unsigned i = 1; i < s->count; i++) {
+        int rc = pthread_create(&s->ids[i], NULL, run, &s->items[i]);
+        if (rc != 0)
+            return -rc;
+    }
+    return 0;
+}
+
+static void on_call(struct loop_task *task)
+{
+    struct call *call = CONTAINER_OF(task, struct call, task);
+    call->fn(call->thread, call->arg);
+    mem_free(call);
+}
+
+void server_threads_each(struct server_threads *s, server_threads_fn *fn, void *arg)
+{
+    fn(&s->items[0], arg);
+    for (unsigned i = 1; i < s->count; i++) {
+        struct call *call = mem_new(struct call);
+        *call = (struct call){{.run = on_call}, &s->items[i], fn, arg};
+        loop_post(s->items[i].loop, &call->task);
+    }
+}
+
+static void stop(struct thread *t, void *arg)
+{
+    (void)arg;
+    loop_stop(t->loop);
+}
+
+void server_threads_close(struct server_threads *s)
+{
+    server_threads_each(s, stop, NULL);
+    for (unsigned i = 1; i < s->count; i++)
+        pthread_join(s->ids[i], NULL);
+}
