@@ -75,6 +75,8 @@ static bool open_all(struct keeper *k, struct err *err)
 
 static void close_all(struct keeper *k)
 {
+    if (k->current)
+        generation_close(k->current);
     generation_unref(k->current);
     listeners_done(&k->listeners);
     runtime_dir_close(&k->runtime);

@@ -37,6 +37,12 @@ static const char *scope_of(const struct spawner *s, char room[static SCOPE_BYTE
     return room;
 }
 
+static void detach(struct spawner *s)
+{
+    if (s->app->spawner == s)
+        s->app->spawner = NULL;
+}
+
 static void send_leave(struct spawner *s)
 {
     struct keeper *k = s->app->k;
@@ -49,6 +55,8 @@ static void on_hello(struct spawner *s, struct str info)
 {
     struct app *app = s->app;
     char scope[SCOPE_BYTES];
+    if (s->state == SPAWNER_LEAVING)
+        return; // it said so before it was asked to end
     if (s->state != SPAWNER_LOADING) {
         log_warn(scope_of(s, scope), "app.protocol", "process %d said hello twice", s->child.pid);
         return;
@@ -98,7 +106,7 @@ static void on_closed(struct channel *c, const char *why)
                  s->child.pid, why);
     // Without a channel it is of no use; most probably it is about to end.
     if (why)
-        child_signal(&s->child, SIGKILL);
+        spawner_kill(s);
     else
         spawner_leave(s);
 }
@@ -127,7 +135,7 @@ static void on_expired(struct loop_timer *timer)
     output_drain(&s->output);
     if (s->state == SPAWNER_LOADING)
         fail_waiting(s, SIGKILL); // the wait status that it is going to have
-    child_signal(&s->child, SIGKILL);
+    spawner_kill(s);
 }
 
 static void on_ended(struct child *child, int status)
@@ -144,8 +152,7 @@ static void on_ended(struct child *child, int status)
                  proc_exit_text(status, how));
     s->state = SPAWNER_ENDED;
     loop_timer_stop(&s->timer);
-    if (s->app->spawner == s)
-        s->app->spawner = NULL;
+    detach(s);
     worker_lose_spawner(s, status);
     output_close(&s->output);
     spawner_check(s);
@@ -241,8 +248,7 @@ int spawner_start(struct app *app)
 
 void spawner_leave(struct spawner *s)
 {
-    if (s->app->spawner == s)
-        s->app->spawner = NULL;
+    detach(s);
     if (s->state == SPAWNER_UP) {
         send_leave(s);
     } else if (s->state == SPAWNER_LOADING) {
@@ -256,6 +262,16 @@ void spawner_leave(struct spawner *s)
             send_leave(s);
         }
     }
+}
+
+void spawner_kill(struct spawner *s)
+{
+    detach(s);
+    if (s->state == SPAWNER_ENDED)
+        return;
+    s->state = SPAWNER_LEAVING;
+    loop_timer_stop(&s->timer);
+    child_signal(&s->child, SIGKILL);
 }
 
 void spawner_check(struct spawner *s)

@@ -41,6 +41,9 @@ MUST_USE int spawner_start(struct app *app);
 // killed when the app's time for ending is over.
 void spawner_leave(struct spawner *s);
 
+// spawner_kill ends it at once: it is of no use any more. The next worker gets another one.
+void spawner_kill(struct spawner *s);
+
 // spawner_check lets it be freed, later in this turn, if the process is gone and no worker needs
 // it.
 void spawner_check(struct spawner *s);

@@ -141,7 +141,7 @@ static void on_expired(struct loop_timer *timer)
     if (w->state == WORKER_FORKING) {
         // A spawner that does not fork is of no use to anybody.
         fail_late(w, "the spawner", IPC_STAGE_FORK, ETIMEDOUT);
-        child_signal(&w->spawner->child, SIGKILL);
+        spawner_kill(w->spawner);
     } else if (w->state == WORKER_BOOTING && !w->is_told && !w->is_killed) {
         fail_late(w, "the worker", IPC_STAGE_BOOT, SIGKILL);
     } else {
@@ -271,6 +271,33 @@ static void fail_and_free(struct worker *w, enum ipc_stage stage, int32_t status
     free_worker(w);
 }
 
+// Has the worker forked by the app's spawner, now or after HELLO. It may be freed.
+static void find_spawner(struct worker *w)
+{
+    struct app *app = w->app;
+    int rc = app->spawner ? 0 : spawner_start(app);
+    if (rc < 0) {
+        char text[512];
+        snprintf(text, sizeof text, "cannot start %s: %s", app->plan->argv[0], strerror(-rc));
+        fail_and_free(w, IPC_STAGE_EXEC, -rc, str_c(text));
+        return;
+    }
+    w->spawner = app->spawner;
+    if (w->spawner->state == SPAWNER_UP)
+        worker_fork(w);
+}
+
+// The order to fork may have met a spawner that was dying already: that is nobody's failed start.
+static void retry(struct worker *w)
+{
+    w->is_retry = true;
+    w->state = WORKER_WAITING;
+    loop_timer_stop(&w->timer);
+    fd_close(&w->ready_fd);
+    drop_spawner(w);
+    find_spawner(w);
+}
+
 void worker_start(struct app *app, uint32_t id, uint32_t index)
 {
     struct worker *w = mem_new(struct worker);
@@ -283,16 +310,7 @@ void worker_start(struct app *app, uint32_t id, uint32_t index)
     w->timer.on_expired = on_expired;
     list_push_back(&app->workers, &w->node);
     map_put(&app->k->apps.workers, key_of(&w->id), w);
-    int rc = app->spawner ? 0 : spawner_start(app);
-    if (rc < 0) {
-        char text[512];
-        snprintf(text, sizeof text, "cannot start %s: %s", app->plan->argv[0], strerror(-rc));
-        fail_and_free(w, IPC_STAGE_EXEC, -rc, str_c(text));
-        return;
-    }
-    w->spawner = app->spawner;
-    if (w->spawner->state == SPAWNER_UP)
-        worker_fork(w);
+    find_spawner(w);
 }
 
 void worker_fork(struct worker *w)
@@ -391,8 +409,11 @@ void worker_lose_spawner(struct spawner *s, int status)
     list_foreach(&s->app->workers, struct worker, node, w) {
         if (w->spawner != s)
             continue;
+        bool may_retry = !w->is_retry && !w->is_told && !w->is_killed && !w->app->is_retired;
         if (w->state == WORKER_WAITING)
             fail_and_free(w, IPC_STAGE_PRELOAD, status, text);
+        else if (w->state == WORKER_FORKING && may_retry)
+            retry(w);
         else if (w->state == WORKER_FORKING)
             fail_and_free(w, IPC_STAGE_FORK, status, text);
     }

@@ -35,6 +35,7 @@ struct worker {
     enum worker_state state;
     bool is_told;   // the server knows that it failed, or is gone: nothing more is sent
     bool is_killed; // its end was asked for
+    bool is_retry;  // its first spawner ended when it was to fork it
     struct child child;
     struct loop_timer timer;      // until READY: start is overdue; then: it is killed
     struct worker_output *output; // stderr, while BOOTING
@@ -64,7 +65,8 @@ void worker_failed(struct spawner *s, const struct ipc_msg *msg, pid_t sender);
 // may be freed.
 void worker_fail(struct worker *w, enum ipc_stage stage, int32_t status, struct str text);
 
-// worker_lose_spawner: the spawner has ended; workers that it has not forked fail.
+// worker_lose_spawner: the spawner has ended. Workers that it was just asked for are asked of
+// another one, once; others that have no process fail.
 void worker_lose_spawner(struct spawner *s, int status);
 
 // worker_kill signals the worker that the server calls `id`. After a wish to end it is killed when

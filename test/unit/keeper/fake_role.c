@@ -58,6 +58,7 @@ static int run_loader(const char *dir)
         if (str_eq(buf_view(&order), STR("hang")))
             wait_for_ever();
         say(&(struct ipc_msg){.type = IPC_PLAN_FAILED, .text = buf_view(&order)}, NULL, 0);
+        buf_done(&order);
         return 1;
     }
     snprintf(path, sizeof path, "%s/plan", dir);
@@ -65,6 +66,7 @@ static int run_loader(const char *dir)
         return 91;
     int fds[] = {file_memfd("plan", buf_view(&plan)), file_memfd("config", STR("the config"))};
     say(&(struct ipc_msg){.type = IPC_PLAN}, fds, 2);
+    buf_done(&plan);
     return 0;
 }
 
@@ -220,6 +222,8 @@ static void obey_fork(uint32_t id)
 {
     if (is_mode("no-fork"))
         wait_for_ever();
+    if (is_mode("fork-dies"))
+        _exit(5);
     if (is_mode("fork-fail"))
         say(
             &(struct ipc_msg){

@@ -30,6 +30,7 @@
 #include "log/log.h"
 #include "os/file.h"
 #include "os/proc.h"
+#include "os/sig.h"
 
 static const char *const NO_ENV[] = {"APP_ENV=test", NULL};
 
@@ -189,6 +190,8 @@ static void run_keeper(const struct rig *r)
                                      .instance = "t",
                                      .runtime_dir = r->runtime};
     char pid[32];
+    // cmocka's handlers would go on with the next test, in this process.
+    sig_reset();
     snprintf(pid, sizeof pid, "%d", getpid());
     if (r->inherited_fd != FD_NONE) {
         dup2(r->inherited_fd, 3);
