@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine -- PHP's life in this process: start, one request after another, end. See php_runtime.h.
-#include <errno.h>
 #include <php.h>
 #include <php_ini.h>
 #include <php_main.h>
@@ -96,7 +95,7 @@ const char *engine_describe(void)
 void engine_worker_start(void)
 {
     signal(SIGPIPE, SIG_IGN);
-#if PHP_VERSION_ID >= 80300
+#ifdef PHP_HAS_CHILD_INIT
     php_child_init();
 #endif
     timeout_worker_start();
@@ -158,31 +157,36 @@ static void run_script(void)
     zend_destroy_file_handle(&script);
 }
 
+static void run_request(struct godwit_app_request *req)
+{
+    zend_first_try
+    {
+        SG(sapi_headers).http_response_code = 200;
+        settings_apply(req);
+        info_fill(req);
+        if (php_request_startup() == SUCCESS)
+            run_script();
+        else
+            refuse(req, 500, "<h1>500 Internal Server Error</h1>\n");
+    }
+    zend_catch
+    {
+        // The script ended by exit or a fatal error; what it wrote goes out.
+    }
+    zend_end_try();
+    php_request_shutdown(NULL);
+}
+
 void engine_serve(struct godwit_app_request *req)
 {
     current = req;
     SG(server_context) = req;
     // The directory is ours to set: PHP would ask for the current one and come back to it.
     SG(options) |= SAPI_OPTION_NO_CHDIR;
-    zend_first_try
-    {
-        SG(sapi_headers).http_response_code = 200;
-        if (!settings_apply(req)) {
-            refuse(req, 403, "<h1>403 Forbidden</h1>PHP is switched off here.\n");
-        } else {
-            info_fill(req);
-            if (php_request_startup() == SUCCESS)
-                run_script();
-            else
-                refuse(req, 500, "<h1>500 Internal Server Error</h1>\n");
-        }
-    }
-    zend_catch
-    {
-    }
-    zend_end_try();
-    // After a refusal too: it takes back the settings of the request.
-    php_request_shutdown(NULL);
+    if (settings_allow(req))
+        run_request(req);
+    else
+        refuse(req, 403, "<h1>403 Forbidden</h1>PHP is switched off here.\n");
     sapi_litespeed_request_free();
     SG(server_context) = NULL;
     current = NULL;

@@ -58,9 +58,11 @@ char *variables_header_string(const char *name);
 
 // ---- settings.c
 
-// settings_apply applies php_value and php_admin_value of the request. False: PHP is switched off
-// for it (engine off).
-bool settings_apply(const struct godwit_app_request *req);
+// settings_allow tells that PHP is not switched off for the request (engine off).
+bool settings_allow(const struct godwit_app_request *req);
+
+// settings_apply applies php_value and php_admin_value of the request, until its end.
+void settings_apply(const struct godwit_app_request *req);
 
 // ---- functions.c
 

@@ -3,15 +3,14 @@
 #include <php.h>
 #include <php_main.h>
 #include <php_variables.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "php_runtime.h"
 
-static struct {
-    char *cookie, *content_type;
-} held; // strings of the request at hand, in engine memory
+static char *cookie; // of the request at hand, in engine memory; NULL: not asked yet, or absent
 
 static int on_startup(sapi_module_struct *module)
 {
@@ -21,7 +20,8 @@ static int on_startup(sapi_module_struct *module)
 static size_t on_write(const char *text, size_t len)
 {
     struct godwit_app_request *req = engine_request();
-    if (!req || godwit_app_write(req, text, len) < 0)
+    // Outside of requests there is nobody to read; the log has the messages that matter.
+    if (req && godwit_app_write(req, text, len) < 0)
         php_handle_aborted_connection();
     return len;
 }
@@ -48,9 +48,13 @@ static bool take_status(struct godwit_app_request *req, const sapi_header_struct
 
 static void send_line(struct godwit_app_request *req, const char *line, size_t len)
 {
-    struct godwit_app_text text = {line, len};
-    if (!godwit_app_header_line(req, text))
-        php_error_docref(NULL, E_WARNING, "Response headers too large, %.60s left out", line);
+    char message[128];
+    if (godwit_app_header_line(req, (struct godwit_app_text){line, len}))
+        return;
+    // An error of PHP would start output, which is what asked for the headers.
+    int count = snprintf(message, sizeof message,
+                         "PHP Warning:  Response headers too large, left out: %.60s\n", line);
+    godwit_app_log(req, message, (size_t)count);
 }
 
 static int on_send_headers(sapi_headers_struct *headers)
@@ -89,9 +93,9 @@ static size_t on_read_post(char *room, size_t size)
 
 static char *on_read_cookies(void)
 {
-    if (!held.cookie && engine_request())
-        held.cookie = variables_header_string("Cookie");
-    return held.cookie;
+    if (!cookie && engine_request())
+        cookie = variables_header_string("Cookie");
+    return cookie;
 }
 
 static char *on_getenv(const char *name, size_t len)
@@ -115,7 +119,7 @@ static void on_log(const char *message, int syslog_type)
 void sapi_litespeed_request_free(void)
 {
     // The engine has freed its memory with the request.
-    held.cookie = held.content_type = NULL;
+    cookie = NULL;
     SG(request_info).content_type = NULL;
 }
 

@@ -49,8 +49,8 @@ static void add_headers(const struct godwit_app_request *req, zval *array)
     for (size_t at = 0; godwit_app_header_next(req, &at, &header);) {
         if (header.cgi_name.len)
             add(header.cgi_name.ptr, header.value, array);
-        else if (make_cgi_name(header.name, room))
-            add(room, header.value, array);
+        else if (make_cgi_name(header.name, room) && strcmp(room, "HTTP_PROXY") != 0)
+            add(room, header.value, array); // a client must not choose the proxy of outgoing calls
     }
 }
 
