@@ -67,8 +67,8 @@ static void use_errors(int fd)
 static void show_title(const struct spawner *s, const char *suffix)
 {
     char title[128];
-    snprintf(title, sizeof title, "%s %s%s", s->hooks->name ? s->hooks->name : "godwit: app",
-             s->app, suffix);
+    snprintf(title, sizeof title, "%s%s%s%s", s->hooks->name ? s->hooks->name : "godwit: app",
+             s->app[0] ? " " : "", s->app, suffix);
     proc_set_title(title);
 }
 

@@ -39,10 +39,15 @@ static void on_flush(void *context)
 // CGI scripts say their status in a header of that name.
 static bool take_status(struct godwit_app_request *req, const sapi_header_struct *header)
 {
-    if (header->header_len < 11 || strncasecmp(header->header, "Status:", 7) != 0)
+    if (header->header_len < 7 || strncasecmp(header->header, "Status:", 7) != 0)
         return false;
+    const char *at = header->header + 7; // NUL-terminated
+    int status = 0;
+    at += strspn(at, " \t");
+    for (int digits = 0; digits < 3 && *at >= '0' && *at <= '9'; digits++)
+        status = status * 10 + (*at++ - '0');
     if (SG(sapi_headers).http_response_code == 200)
-        godwit_app_status(req, atoi(header->header + 7));
+        godwit_app_status(req, status); // out of range: ignored
     return true;
 }
 
