@@ -52,7 +52,8 @@ struct key {
     const char *const *words; // for KEY_ENUM: NULL-terminated, the field is the index (int)
     bool repeats;             // may stand more than once in one block; parse appends
     enum key_effect effect;
-    const char *syntax; // NULL: the type's; else arguments as shown in the manual
+    const char *syntax;    // NULL: the type's; else arguments as shown in the manual
+    const char *def_words; // NULL, or what holds without `def`, for the manual
 };
 
 // Stock types and their fields.

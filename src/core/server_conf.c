@@ -19,10 +19,10 @@ static const struct key KEYS[] = {
         .max = 2,
         .syntax = "NAME [GROUP]",
         .help =
-            "User, and group if it is not the user's own groups, that the process which talks to the network "
-            "runs as. Only for an instance that root starts; www-data when it is not given. Apps have a user "
-            "of their own.",
+            "User, and group if it is not the user's own groups, that the process which talks to "
+            "the network runs as. Only for an instance that root starts. Apps have a user of their own.",
         .example = "www-data",
+        .def_words = "www-data",
         .effect = KEY_RESTART,
     },
     {

@@ -34,8 +34,8 @@ static void write_directive(const struct form *form, const struct key *key)
     form->directive(key);
     help_text_values(key, &value);
     write_fact(form, "Value", false, &value);
-    (void)help_text_default(key, &value);
-    write_fact(form, "Default", true, &value);
+    bool is_directive = help_text_default(key, &value);
+    write_fact(form, "Default", is_directive, &value);
     buf_fmt(&value, "%s%s", key_scopes_text(key->scopes, scopes),
             key->repeats ? "; more than once" : "");
     write_fact(form, "May stand in", false, &value);

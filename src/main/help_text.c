@@ -97,12 +97,13 @@ void help_text_values(const struct key *key, struct buf *out)
 
 bool help_text_default(const struct key *key, struct buf *out)
 {
-    if (key->def) {
+    if (key->def)
         buf_fmt(out, "%s %s;", key->name, key->def);
-    } else if (key->type == &KEY_FLAG) {
+    else if (key->def_words)
+        buf_fmt(out, "%s", key->def_words);
+    else if (key->type == &KEY_FLAG)
         buf_fmt(out, "%s off;", key->name);
-    }
-    return key->def || key->type == &KEY_FLAG;
+    return !key->def_words;
 }
 
 bool help_text_example(const struct key *key, struct buf *out)

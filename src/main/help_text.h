@@ -30,7 +30,8 @@ void help_text_syntax(const struct key *key, struct buf *out);
 // says it all.
 void help_text_values(const struct key *key, struct buf *out);
 
-// help_text_default appends the default as it would be written; false when there is none.
+// help_text_default appends the default, nothing when there is none; true when it is written as a
+// directive, false when in words.
 bool help_text_default(const struct key *key, struct buf *out);
 
 // help_text_example appends an example, a whole directive; false when there is none.

@@ -124,14 +124,21 @@ static void warn_htaccess(void *arg, const char *file, unsigned line, const char
         file, line, what);
 }
 
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 int loader_check(int argc, char **argv)
 {
     struct load l = {0};
     bool ok = load(&l, argc, argv);
     if (ok) {
         htaccess_scan(l.snapshot, warn_htaccess, NULL);
-        (void)printf("configuration is fine: %zu sites, %zu apps, %zu listeners\n",
-                     l.snapshot->site_count, l.plan.app_count, l.plan.listener_count);
+        size_t sites = l.snapshot->site_count;
+        (void)printf("configuration is fine: %zu site%s, %zu app%s, %zu listener%s\n", sites,
+                     plural(sites), l.plan.app_count, plural(l.plan.app_count),
+                     l.plan.listener_count, plural(l.plan.listener_count));
     } else {
         (void)fprintf(stderr, "%s\n", err_text(&l.err));
     }
