@@ -106,11 +106,14 @@ static json_t *limits_of(const struct pool_settings *set)
     return limits;
 }
 
+// Those that have a process: a pid of 0 would be dangerous in the hands of scripts.
 static json_t *workers_of(const struct pool_report *r)
 {
     json_t *workers = json_array();
     for (size_t i = 0; i < r->worker_count; i++) {
         const struct pool_report_worker *w = &r->workers[i];
+        if (w->pid <= 0)
+            continue;
         json_t *one = json_object();
         json_object_set_new(one, "id", number(w->id));
         json_object_set_new(one, "pid", json_integer(w->pid));
@@ -150,6 +153,7 @@ static json_t *app_of(const struct pool_report *r)
     if (json_is_object(info))
         json_object_update_missing(app, info);
     json_decref(info);
+    json_object_set_new(app, "starting", number(r->starting));
     json_object_set_new(app, "limits", limits_of(&r->set));
     json_t *queue = json_object();
     json_object_set_new(queue, "waiting", number(r->queued));

@@ -30,9 +30,10 @@ static const struct key BLOCK_KEYS[] = {
         .max = 2,
         .help =
             "User, and group if it is not the user's own groups, that the app runs as. Only for an instance "
-            "that root starts. When it is not given: the owner of the site's root directory, or the user of "
-            "the server where that is root.",
+            "that root starts.",
         .example = "blog",
+        .def_words =
+            "the owner of the site's root directory; the user of the server where that is root",
         .effect = KEY_WORKERS,
     },
     {
@@ -45,9 +46,9 @@ static const struct key BLOCK_KEYS[] = {
         .unit = "workers",
         .help =
             "Least and most worker processes, each of which serves one request at a time. Workers are started "
-            "when requests wait and leave when they were idle for the time of `idle`. When it is not given: "
-            "0 to four for each processor.",
+            "when requests wait and leave when they were idle for the time of `idle`.",
         .example = "1..8",
+        .def_words = "0 to four for each processor",
     },
     {
         .name = "command",
@@ -101,7 +102,6 @@ static const struct key BLOCK_KEYS[] = {
         .repeats = true,
         .help = "A setting of php.ini for this app that no script can change.",
         .example = "open_basedir /srv/blog:/tmp",
-        .effect = KEY_WORKERS,
     },
     {
         .name = "extensions",
@@ -323,6 +323,18 @@ static bool complete(struct app_conf *app, struct err *err)
     return true;
 }
 
+// LSAPI's form of a setting that holds for one request: 1, its kind (4: admin), its name.
+static void make_special(struct app_conf *app, struct arena *a)
+{
+    app->special_count = app->admin_ini.count;
+    app->special = arena_array(a, struct lsapi_pair, app->special_count);
+    for (size_t i = 0; i < app->special_count; i++) {
+        const struct key_pair *pair = &app->admin_ini.items[i];
+        app->special[i].name = arena_fmt(a, "\001\004%.*s", STR_ARG(pair->name));
+        app->special[i].value = pair->value;
+    }
+}
+
 static bool read_type(const struct tree_node *node, struct app_conf *app, struct err *err)
 {
     if (str_eq(node->args[0], STR("php")))
@@ -361,6 +373,7 @@ static bool app_parse(const struct key *key, const struct tree_node *node, struc
     ok = module_apply_block(node, BLOCK_KEYS, ARRAY_LEN(BLOCK_KEYS), a, app, err) && ok;
     if (!ok || !complete(app, err))
         return false;
+    make_special(app, a);
     *out = app;
     return true;
 }

@@ -15,6 +15,7 @@
 #include "core/module.h"
 #include "core/snapshot.h"
 #include "keeper/plan.h"
+#include "wire/lsapi.h"
 
 struct exchange;
 struct pool;
@@ -38,6 +39,8 @@ struct app_conf {
     bool keep_children;
 
     enum app_conf_type type;
+    struct lsapi_pair *special; // admin_ini as it is sent with each request
+    size_t special_count;
     struct str name; // NUL-terminated behind
     struct str
         mount; // URL prefix of the path it was given in, without final slash; empty in a site

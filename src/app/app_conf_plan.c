@@ -47,7 +47,6 @@ uint64_t app_conf_digest(const struct app_conf *app)
     fold(&text, app->directory);
     fold_pairs(&text, &app->env);
     fold_pairs(&text, &app->ini);
-    fold_pairs(&text, &app->admin_ini);
     if (!app->user.count && app->site) // its owner is the app's user
         fold(&text, site_conf_at(&app->site->scope)->root);
     uint64_t digest = hash_fixed(buf_view(&text));
@@ -117,13 +116,12 @@ static const char *find_program(const struct app_conf *app, struct arena *a, str
     return NULL;
 }
 
-// godwit-php takes settings as options: -d NAME=VALUE, and -D for those that scripts must not
-// change.
-static void add_settings(const char **argv, size_t *count, const char *option,
-                         const struct key_pairs *pairs, struct arena *a)
+// godwit-php takes settings as options: -d NAME=VALUE.
+static void add_settings(const char **argv, size_t *count, const struct key_pairs *pairs,
+                         struct arena *a)
 {
     for (size_t i = 0; i < pairs->count; i++) {
-        argv[(*count)++] = option;
+        argv[(*count)++] = "-d";
         argv[(*count)++] =
             arena_fmt(a, "%.*s=%.*s", STR_ARG(pairs->items[i].name), STR_ARG(pairs->items[i].value))
                 .ptr;
@@ -136,16 +134,14 @@ static bool make_argv(const struct app_conf *app, struct arena *a, struct plan_a
     const char *program = find_program(app, a, err);
     if (!program)
         return false;
-    size_t most = 2 + app->command.count + 2 * (app->ini.count + app->admin_ini.count);
+    size_t most = 2 + app->command.count + 2 * app->ini.count;
     const char **argv = arena_array(a, const char *, most);
     size_t count = 0;
     argv[count++] = program;
     for (size_t i = 1; i < app->command.count; i++)
         argv[count++] = arena_dup(a, app->command.items[i]).ptr;
-    if (!app->command.count) {
-        add_settings(argv, &count, "-d", &app->ini, a);
-        add_settings(argv, &count, "-D", &app->admin_ini, a);
-    }
+    if (!app->command.count)
+        add_settings(argv, &count, &app->ini, a);
     out->argv = argv;
     return true;
 }

@@ -36,6 +36,8 @@ enum phase_result php_handle(struct exchange *ex, const struct app_conf *app)
         .request_ms = app->request_ms,
         .abort = (enum lsapi_backend_abort)app->abort,
         .response_buffer_bytes = (size_t)app->response_buffer_bytes,
+        .special = app->special,
+        .special_count = app->special_count,
     };
     lsapi_backend_serve(ex, &conf, &script);
     return PHASE_DONE;

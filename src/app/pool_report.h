@@ -13,7 +13,7 @@
 struct pool_report_worker {
     uint32_t id;
     int32_t pid;       // 0: not known yet
-    const char *state; // "starting", "idle", "reading", "running", "detached", "retiring"
+    const char *state; // "starting", "idle", "busy", "detached", "retiring"
     uint64_t since_ms; // in that state
     bool outdated;     // of settings before the last change
     uint64_t requests;
@@ -26,6 +26,7 @@ struct pool_report {
     bool in_force;
     struct pool_settings set;
     uint32_t queued;
+    uint32_t starting; // workers that have no process yet, as far as we know
     uint64_t oldest_wait_ms;
     uint32_t generation;
     uint64_t served;
