@@ -40,6 +40,16 @@ void conn_close(struct conn *c)
     c->state = CONN_CLOSED;
 }
 
+void conn_done(struct conn *c)
+{
+    conn_close(c);
+    mem_free(c->in);
+    mem_free(c->out);
+    mem_free(c->head);
+    buf_done(&c->lines);
+    *c = (struct conn){.fd = FD_NONE, .state = CONN_CLOSED};
+}
+
 static void break_off(struct conn *c)
 {
     c->is_broken = true;

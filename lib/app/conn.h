@@ -55,6 +55,9 @@ void conn_init(struct conn *c, int fd);
 // conn_close closes the socket and forgets the exchange; fine when it is closed.
 void conn_close(struct conn *c);
 
+// conn_done closes and frees; the connection can be initialised again.
+void conn_done(struct conn *c);
+
 // conn_next waits for the next request.
 MUST_USE enum conn_result conn_next(struct conn *c);
 

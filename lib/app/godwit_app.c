@@ -98,7 +98,7 @@ static int preload(const struct godwit_app_hooks *hooks)
     return hooks->preload ? hooks->preload(hooks->arg) : 0;
 }
 
-static int run_under_godwit(const struct godwit_app_hooks *hooks)
+static int run_under_godwit(const struct godwit_app_hooks *hooks, int argc, char **argv)
 {
     char app[64];
     const char *name = getenv("GODWIT_APP");
@@ -108,6 +108,7 @@ static int run_under_godwit(const struct godwit_app_hooks *hooks)
                                   .keeper = getppid()};
     snprintf(app, sizeof app, "%s", name ? name : "");
     forget_variables();
+    proc_title_init(argc, argv);
     if (start.channel == FD_NONE || fd_set_nonblock(start.channel, false) < 0) {
         fprintf(stderr, "godwit-app: GODWIT_CHANNEL does not name a socket\n");
         return 1;
@@ -116,11 +117,12 @@ static int run_under_godwit(const struct godwit_app_hooks *hooks)
     return rc ? rc : spawner_run(hooks, &start);
 }
 
-static int run_alone(const struct godwit_app_hooks *hooks, enum start how)
+static int run_alone(const struct godwit_app_hooks *hooks, enum start how, int argc, char **argv)
 {
     struct prefork_settings settings;
     prefork_settings_read(&settings);
     forget_variables();
+    proc_title_init(argc, argv);
     int fd = fd_dup(0);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (fd < 0 || null < 0 || dup2(null, 0) < 0 || dup2(2, 1) < 0) {
@@ -138,13 +140,12 @@ static int run_alone(const struct godwit_app_hooks *hooks, enum start how)
 int godwit_app_main(const struct godwit_app_hooks *hooks, int argc, char **argv)
 {
     enum start how = start_find();
-    proc_title_init(argc, argv);
     switch (how) {
     case START_GODWIT:
-        return run_under_godwit(hooks);
+        return run_under_godwit(hooks, argc, argv);
     case START_LISTENING:
     case START_CONNECTED:
-        return run_alone(hooks, how);
+        return run_alone(hooks, how, argc, argv);
     case START_UNKNOWN:
         break;
     }

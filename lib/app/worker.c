@@ -110,6 +110,8 @@ void worker_leave(struct worker *w)
 {
     if (w->hooks->leave)
         w->hooks->leave(w->hooks->arg);
+    if (w->conn.in)
+        conn_done(&w->conn);
 }
 
 // ---- what was asked

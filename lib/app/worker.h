@@ -39,5 +39,5 @@ MUST_USE int worker_boot(struct worker *w);
 // worker_serve serves one connection, which it owns, to its end. True: take another one.
 bool worker_serve(struct worker *w, int fd);
 
-// worker_leave runs the leave hook.
+// worker_leave runs the leave hook and frees what the worker holds.
 void worker_leave(struct worker *w);
