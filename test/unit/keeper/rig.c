@@ -100,8 +100,10 @@ static void close_server(struct rig *r)
 
 static void remove_tree(const char *dir)
 {
-    static const char *const NAMES[] = {"plan",  "loader",  "log",       "test.sock", "notify.sock",
-                                        "a.log", "a.log.1", "run/t/pid", "run/t",     "run"};
+    static const char *const NAMES[] = {"plan",      "loader",      "log",
+                                        "test.sock", "notify.sock", "a.log",
+                                        "a.log.1",   "run/t/pid",   "run/t/control.sock",
+                                        "run/t",     "run"};
     char path[160];
     for (size_t i = 0; i < ARRAY_LEN(NAMES); i++) {
         snprintf(path, sizeof path, "%s/%s", dir, NAMES[i]);
