@@ -9,7 +9,7 @@
 
 static const char *const STATES[POOL_WORKER_STATES] = {
     [POOL_WORKER_STARTING] = "starting", [POOL_WORKER_IDLE] = "idle",
-    [POOL_WORKER_BUSY] = "busy",         [POOL_WORKER_DETACHED] = "detached",
+    [POOL_WORKER_BUSY] = "running",      [POOL_WORKER_DETACHED] = "detached",
     [POOL_WORKER_RETIRING] = "retiring",
 };
 
@@ -81,6 +81,8 @@ static void add_facts(struct pool_report *r, const struct scoreboard_record *boa
                 w->own_kib < record.anon_kib_at_fork ? w->own_kib : record.anon_kib_at_fork;
             if (record.state != SCOREBOARD_IDLE)
                 w->url = arena_dup(a, str_n(record.url, record.url_len));
+            if (record.state == SCOREBOARD_READING && w->state == STATES[POOL_WORKER_BUSY])
+                w->state = scoreboard_state_text(SCOREBOARD_READING);
         }
     }
 }
