@@ -89,7 +89,9 @@ int client_run(const struct cli *cli)
     const char *path = base ? instance_find(&a, base, cli->name, &err) : NULL;
     if (!path || !control_client_ask(path, req.method, req.target, &status, &body, &err))
         fprintf(stderr, "godwit: %s\n", err_text(&err));
-    else if (status != STATUS_OK && status != STATUS_ACCEPTED)
+    else if (status == 0 && !(cli->command == CLI_STOP && cli->now))
+        fputs("godwit: the server process ended without an answer\n", stderr);
+    else if (status != 0 && status != STATUS_OK && status != STATUS_ACCEPTED)
         exit_status = print_errors(status, buf_view(&body));
     else
         exit_status = print_answer(cli, buf_view(&body));

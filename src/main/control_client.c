@@ -61,8 +61,8 @@ static int read_all(int fd, struct buf *out)
         ssize_t got = fd_read(fd, room, size);
         if (got == -EAGAIN)
             return -ETIMEDOUT;
-        // A stop may end the process right after its answer.
-        if (got == 0 || (got == -ECONNRESET && buf_len(out) > 0))
+        // A stop may end the process right after its answer, or before.
+        if (got == 0 || got == -ECONNRESET)
             return 0;
         if (got < 0)
             return (int)got;
@@ -83,6 +83,10 @@ static bool copy_chunks(struct str rest, struct buf *out)
 
 static bool read_answer(struct str bytes, int *out_status, struct buf *out_body, struct err *err)
 {
+    if (bytes.len == 0) {
+        *out_status = 0;
+        return true;
+    }
     struct header headers[HEADERS_MAX];
     struct h1_resp resp = {.headers = headers};
     if (h1_resp_parse(bytes, 0, &LIMITS, false, &resp) != H1_RESP_OK)

@@ -106,24 +106,35 @@ static void print_indent(size_t columns)
     printf("%*s", (int)columns, "");
 }
 
-// Prints the plain members, one a line.
-static void print_fields(const json_t *object, size_t indent)
+// Prints a plain value; of a list each element on a line of its own, below each other.
+static void print_value(const json_t *value, size_t column)
 {
-    size_t width = key_width(object);
-    json_t *walked = (json_t *)(uintptr_t)object;
-    for (void *at = json_object_iter(walked); at; at = json_object_iter_next(walked, at)) {
+    size_t count = json_array_size(value);
+    for (size_t i = 0; i == 0 || i < count; i++) {
         struct buf text = {0};
-        const json_t *value = json_object_iter_value(at);
-        if (!is_plain(value))
-            continue;
-        put_key(&text, json_object_iter_key(at));
-        print_indent(indent);
-        print_padded(buf_view(&text), width + INDENT);
-        buf_take(&text, buf_len(&text));
-        put_plain(&text, value);
+        if (i > 0)
+            print_indent(column);
+        put_plain(&text, count > 0 ? json_array_get(value, i) : value);
         print_padded(buf_view(&text), 0);
         putchar('\n');
         buf_done(&text);
+    }
+}
+
+// Prints the plain members, one a line.
+static void print_fields(const json_t *object, size_t indent)
+{
+    size_t width = key_width(object) + INDENT;
+    json_t *walked = (json_t *)(uintptr_t)object;
+    for (void *at = json_object_iter(walked); at; at = json_object_iter_next(walked, at)) {
+        struct buf key = {0};
+        if (!is_plain(json_object_iter_value(at)))
+            continue;
+        put_key(&key, json_object_iter_key(at));
+        print_indent(indent);
+        print_padded(buf_view(&key), width);
+        print_value(json_object_iter_value(at), indent + width);
+        buf_done(&key);
     }
 }
 
