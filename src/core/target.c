@@ -129,7 +129,7 @@ void target_find(struct exchange *ex, struct str root, struct str prefix, struct
     };
     if (has_dotfile(str_slice(below, 0, part_len - root.len)))
         target->kind = TARGET_DENIED;
-    if (target->kind == TARGET_SCRIPT)
+    if (part_len < path.len) // no NUL behind
         target->file = arena_dup(&ex->arena, target->file);
     if (target->kind == TARGET_DIR)
         target->slash_missing = url_path.len == 0 || url_path.ptr[url_path.len - 1] != '/';
