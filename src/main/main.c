@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "main/cli.h"
 #include "main/client.h"
 #include "main/roles.h"
@@ -14,6 +15,18 @@
 
 #define CHANNEL      3
 #define USAGE_STATUS 2 // exit status for a command line that is not understood
+
+// The title takes the place of the arguments; the copy lives as long as the process.
+static char **copy_args(int argc, char **argv)
+{
+    char **copy = mem_array((size_t)argc + 1, sizeof *copy);
+    for (int i = 0; i < argc; i++) {
+        size_t size = strlen(argv[i]) + 1;
+        copy[i] = mem_alloc(size);
+        memcpy(copy[i], argv[i], size);
+    }
+    return copy;
+}
 
 static int run_role(int argc, char **argv)
 {
@@ -26,7 +39,9 @@ static int run_role(int argc, char **argv)
         proc_set_title("godwit: server");
         return server_role(CHANNEL);
     }
-    return loader_role(CHANNEL, argc - 1, argv + 1);
+    char **args = copy_args(argc - 1, argv + 1);
+    proc_set_title("godwit: loader");
+    return loader_role(CHANNEL, argc - 1, args);
 }
 
 static int run_command(const struct cli *cli)
