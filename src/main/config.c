@@ -20,17 +20,16 @@ static bool read_port(const char *text, unsigned *out, struct err *err)
     return true;
 }
 
-bool config_source_read(int argc, char **argv, struct arena *a, struct config_source *out,
-                        struct err *err)
+bool config_source_read(int argc, char **argv, struct config_source *out, struct err *err)
 {
     struct config_source source = {.port = PORT_DEFAULT, .name = ""};
     for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? arena_dup(a, str_c(argv[i + 1])).ptr : NULL;
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         bool is_option = argv[i][0] == '-';
         if (is_option && !value)
             return err_set(err, "%s has no value, one was expected", argv[i]);
         if (!is_option) {
-            source.dir = arena_dup(a, str_c(argv[i])).ptr;
+            source.dir = argv[i];
         } else if (strcmp(argv[i], "-c") == 0) {
             source.file = value;
         } else if (strcmp(argv[i], "-n") == 0) {

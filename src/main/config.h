@@ -17,10 +17,8 @@ struct config_source {
     const char *name; // -n NAME, "" when not given
 };
 
-// config_source_read reads the words of main/roles.h from argv[1...]. Copies them into `a`: the
-// place of argv may become the process's title.
-MUST_USE bool config_source_read(int argc, char **argv, struct arena *a, struct config_source *out,
-                                 struct err *err);
+// config_source_read reads the words of main/roles.h from argv[1...].
+MUST_USE bool config_source_read(int argc, char **argv, struct config_source *out, struct err *err);
 
 // config_read gives the directives, allocated in `a`. All errors are reported.
 MUST_USE bool config_read(const struct config_source *source, struct arena *a,

@@ -18,7 +18,6 @@
 #include "main/roles.h"
 #include "os/fd.h"
 #include "os/file.h"
-#include "os/proc.h"
 #include "wire/ipc.h"
 
 // A configuration that has been loaded, or the errors.
@@ -45,18 +44,14 @@ static void need_some(const struct load *l, const char *file, struct err *err)
     }
 }
 
-// `title` is what the process is called from then on; NULL: as before.
-static bool load(struct load *l, int argc, char **argv, const char *title)
+static bool load(struct load *l, int argc, char **argv)
 {
     struct config_source source;
     modules_register();
     l->snapshot = snapshot_new(0);
     struct arena *a = &l->snapshot->arena;
-    if (!config_source_read(argc, argv, a, &source, &l->err))
-        return false;
-    if (title)
-        proc_set_title(title);
-    if (!config_read(&source, a, &l->tree, &l->err))
+    if (!config_source_read(argc, argv, &source, &l->err)
+        || !config_read(&source, a, &l->tree, &l->err))
         return false;
     bool is_resolved = snapshot_build(l->snapshot, l->tree, &l->err) != NULL;
     if (!config_verify(l->tree, a, &l->err) || !is_resolved)
@@ -108,7 +103,7 @@ int loader_role(int channel, int argc, char **argv)
     struct load l = {0};
     int fds[2] = {FD_NONE, FD_NONE};
     bool is_sent;
-    if (load(&l, argc, argv, "godwit: loader") && make_files(&l, fds, &l.err)) {
+    if (load(&l, argc, argv) && make_files(&l, fds, &l.err)) {
         is_sent = send(channel, IPC_PLAN, (struct str){0}, fds, 2);
     } else {
         is_sent = send_errors(channel, &l.err);
@@ -137,7 +132,7 @@ static const char *plural(size_t count)
 int loader_check(int argc, char **argv)
 {
     struct load l = {0};
-    bool ok = load(&l, argc, argv, NULL);
+    bool ok = load(&l, argc, argv);
     if (ok) {
         htaccess_scan(l.snapshot, warn_htaccess, NULL);
         size_t sites = l.snapshot->site_count;

@@ -104,7 +104,7 @@ static void read_config(struct result *r, const char *flag, const char *name)
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         argv[i] = (char *)(size_t)words[i];
     *r = (struct result){0};
-    assert_true(config_source_read(argc, argv, &names, &source, &r->err));
+    assert_true(config_source_read(argc, argv, &source, &r->err));
     assert_string_equal(source.name, "x");
     r->ok = config_read(&source, &r->arena, &r->first, &r->err);
 }
@@ -150,7 +150,7 @@ static void command_lines_name_a_source(void **state)
         struct err err = {0};
         for (; CASES[i].words[argc]; argc++)
             argv[argc] = (char *)(size_t)CASES[i].words[argc];
-        assert_int_equal(config_source_read(argc, argv, &names, &source, &err), !*CASES[i].error);
+        assert_int_equal(config_source_read(argc, argv, &source, &err), !*CASES[i].error);
         assert_string_equal(err_text(&err), CASES[i].error);
         err_done(&err);
     }
