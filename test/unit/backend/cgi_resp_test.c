@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// cgi_resp_test -- what of an application's head reaches the client, and what it decides.
+#include "backend/cgi_resp.h"
+
+#include <string.h>
+
+// cmocka.h needs the three headers before it.
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+// clang-format on
+
+#define LINES_MAX 4
+
+static const struct {
+    const char *what;
+    int packet_status;
+    const char *lines[LINES_MAX][2];
+    int status; // 0: unusable
+    int64_t length;
+    const char *passed[LINES_MAX]; // names that reach the client, in order
+    bool is_live;
+    unsigned dropped;
+} CASES[] = {
+    {"nothing said", 0, {{0}}, 200, -1, {0}, false, 0},
+    {"a status", 404, {{"Content-Type", "text/html"}}, 404, -1, {"Content-Type"}, false, 0},
+    {"Status field", 0, {{"Status", "404 Not Found"}}, 404, -1, {0}, false, 0},
+    {"status: in lower case", 0, {{"status", "403"}}, 403, -1, {0}, false, 0},
+    {"the packet's status wins", 201, {{"Status", "404"}}, 201, -1, {0}, false, 0},
+    {"Status without number", 0, {{"Status", "Not Found"}}, 0, -1, {0}, false, 0},
+    {"Location makes 302", 200, {{"Location", "/x"}}, 302, -1, {"Location"}, false, 0},
+    {"Location unset status", 0, {{"Location", "http://a/"}}, 302, -1, {"Location"}, false, 0},
+    {"Location of 201 stays", 201, {{"Location", "/x"}}, 201, -1, {"Location"}, false, 0},
+    {"length", 200, {{"Content-Length", "12"}}, 200, 12, {0}, false, 0},
+    {"the same length twice",
+     200,
+     {{"Content-Length", "12"}, {"content-length", "12"}},
+     200,
+     12,
+     {0},
+     false,
+     0},
+    {"two lengths",
+     200,
+     {{"Content-Length", "12"}, {"Content-Length", "13"}},
+     0,
+     12,
+     {0},
+     false,
+     0},
+    {"length that is none", 200, {{"Content-Length", "+1"}}, 0, -1, {0}, false, 0},
+    {"what the server sets",
+     200,
+     {{"Date", "x"}, {"Server", "y"}, {"Connection", "close"}, {"Transfer-Encoding", "chunked"}},
+     200,
+     -1,
+     {0},
+     false,
+     0},
+    {"words for the server",
+     200,
+     {{"X-LiteSpeed-Cache-Control", "public"},
+      {"X-LiteSpeed-Tag", "a"},
+      {"LSC-Cookie", "b"},
+      {"X-A", "1"}},
+     200,
+     -1,
+     {"X-A"},
+     false,
+     0},
+    {"cookies stay apart",
+     200,
+     {{"Set-Cookie", "a=1"}, {"Set-Cookie", "b=2"}},
+     200,
+     -1,
+     {"Set-Cookie", "Set-Cookie"},
+     false,
+     0},
+    {"encoding none", 200, {{"Content-Encoding", "none"}}, 200, -1, {0}, false, 0},
+    {"encoding gzip", 200, {{"Content-Encoding", "gzip"}}, 200, -1, {"Content-Encoding"}, false, 0},
+    {"events", 200, {{"Content-Type", "text/event-stream"}}, 200, -1, {"Content-Type"}, true, 0},
+    {"not to be held back", 200, {{"X-Accel-Buffering", "no"}}, 200, -1, {0}, true, 0},
+    {"lines that are none",
+     200,
+     {{"", "x"}, {"A B", "x"}, {"X-A", "a\rb"}, {"X-B", "fine"}},
+     200,
+     -1,
+     {"X-B"},
+     false,
+     3},
+    {"interim status", 100, {{0}}, 0, -1, {0}, false, 0},
+    {"status beyond all", 600, {{0}}, 0, -1, {0}, false, 0},
+};
+
+static void heads(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct arena a = {0};
+        struct response resp = {.headers = {.arena = &a}};
+        struct cgi_resp r = {.length = -1};
+        for (size_t j = 0; j < LINES_MAX && CASES[i].lines[j][0]; j++)
+            cgi_resp_line(&r, &resp, str_c(CASES[i].lines[j][0]), str_c(CASES[i].lines[j][1]));
+        const char *fault = cgi_resp_finish(&r, &resp, CASES[i].packet_status);
+        if ((fault == NULL) != (CASES[i].status != 0))
+            fail_msg("%s: %s", CASES[i].what, fault ? fault : "was accepted");
+        if (!fault && resp.status != CASES[i].status)
+            fail_msg("%s: status %d", CASES[i].what, resp.status);
+        assert_int_equal(r.length, CASES[i].length);
+        assert_int_equal(r.is_live, CASES[i].is_live);
+        assert_int_equal(r.dropped, CASES[i].dropped);
+        size_t count = 0;
+        while (count < LINES_MAX && CASES[i].passed[count])
+            count++;
+        if (!fault && resp.headers.count != count)
+            fail_msg("%s: %zu fields passed", CASES[i].what, resp.headers.count);
+        for (size_t j = 0; !fault && j < count; j++)
+            assert_true(str_eq(resp.headers.items[j].name, str_c(CASES[i].passed[j])));
+        arena_done(&a);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest TESTS[] = {cmocka_unit_test(heads)};
+    return cmocka_run_group_tests(TESTS, NULL, NULL);
+}
