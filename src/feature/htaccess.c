@@ -158,9 +158,9 @@ static enum phase_result access(struct exchange *ex)
         return PHASE_NEXT;
     switch (target_need(ex)) {
     case TARGET_UNKNOWN:
-    case TARGET_NONE:
     case TARGET_DENIED:
         return PHASE_NEXT;
+    case TARGET_NONE: // an app may answer it, and whether there is something is protected too
     case TARGET_FILE:
     case TARGET_DIR:
     case TARGET_SCRIPT:
