@@ -35,7 +35,7 @@ function book_add(PDO $db, string $name, string $text, ?array $file): string
         if ($file['error'] !== UPLOAD_ERR_OK || $file['size'] > PICTURE_BYTES_MAX) {
             return 'The picture is too large.';
         }
-        $type = getimagesize($file['tmp_name'])['mime'] ?? '';
+        $type = (new finfo(FILEINFO_MIME_TYPE))->file($file['tmp_name']);
         if (!in_array($type, PICTURE_TYPES, true)) {
             return 'That file is not a picture that we know.';
         }

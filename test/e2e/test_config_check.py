@@ -8,7 +8,7 @@ from support.server import ROOT
 
 
 def check(godwit, text, **more):
-    godwit.config(text, user=False, **more)
+    godwit.config(text, with_user=False, **more)
     done = godwit.run("check", "-c", godwit.conf, check=False)
     return done.returncode, done.stdout + done.stderr
 
@@ -85,7 +85,7 @@ def test_relative_paths_begin_at_the_file(godwit):
 
 
 def test_serve_refuses_a_wrong_configuration(godwit):
-    godwit.config("listen 127.0.0.1:%(port)d;\nsite _ { rot /; }\n", user=False)
+    godwit.config("listen 127.0.0.1:%(port)d;\nsite _ { rot /; }\n", with_user=False)
     done = godwit.run("serve", "-c", godwit.conf, "-n", godwit.name, check=False)
     assert done.returncode == 1
     assert re.search(r'godwit\.conf:2:10: .*"root"', done.stderr), done.stderr
@@ -93,7 +93,7 @@ def test_serve_refuses_a_wrong_configuration(godwit):
 
 def test_check_lists_protective_htaccess_files(godwit):
     godwit.file("private/.htaccess", "Require all denied\n")
-    godwit.file("public/.htaccess", "AddType text/plain .txt\n")
+    godwit.file("public/.htaccess", "AddType image/svg+xml .svg\n")
     status, out = check(godwit, "listen 127.0.0.1:%(port)d;\nsite _ { root %(www)s; }\n")
     assert "private/.htaccess" in out and "Require all denied" in out
     assert "public/.htaccess" not in out

@@ -68,7 +68,7 @@ def test_apps(site):
         c.send(format_request("GET", "/wait.php?secret=1"))
         wait.until((site.data / "begun").exists, 10, "the script runs")
         app = site.app()
-        busy = [w for w in app["workers"] if w["state"] == "busy"]
+        busy = [w for w in app["workers"] if w["state"] == "running"]
         assert len(busy) == 1
         assert busy[0]["url"].startswith("GET /wait.php")
         assert busy[0]["pid"] in [p.pid for p in site.processes()]

@@ -12,7 +12,7 @@ import pytest
 
 from support import wait
 from support.http import Connection, multipart
-from support.server import GODWIT, ROOT, free_port
+from support.server import GODWIT, POPENS, ROOT, free_port
 
 PICTURE = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 
@@ -24,6 +24,7 @@ def served(godwit):
     with open(godwit.base / "out", "wb") as out:
         process = subprocess.Popen([str(ROOT / "tools" / "serve"), str(GODWIT.parent), str(port)], cwd=godwit.base, stdout=out,
                                    stderr=out, stdin=subprocess.DEVNULL, start_new_session=True)
+    POPENS.add(process.pid)
     address = ("127.0.0.1", port)
 
     def answers():

@@ -2,6 +2,8 @@
 """.htaccess files: what protects is never ignored silently."""
 import pytest
 
+from support import wait
+
 
 @pytest.mark.parametrize("text", [
     "Require all denied\n", "deny from all\n", "Order deny,allow\nDeny from all\n", "AuthType Basic\nRequire valid-user\n",
@@ -26,7 +28,7 @@ def test_protection_refuses(godwit, text):
     assert godwit.status()["metrics"]["htaccess_refused"] >= 6
 
 
-@pytest.mark.parametrize("text", ["", "# Require all denied\n", "AddType text/plain .txt\n", "ExpiresActive On\nExpiresDefault \"access plus 1 day\"\n",
+@pytest.mark.parametrize("text", ["", "# Require all denied\n", "AddType image/svg+xml .svg\n", "ExpiresActive On\nExpiresDefault \"access plus 1 day\"\n",
                                   "<IfModule mod_expires.c>\nExpiresActive On\n</IfModule>\n", "AddDefaultCharset utf-8\n"])
 def test_what_protects_nothing_is_passed_over(godwit, text):
     godwit.file("open/page.html", "open")
@@ -53,7 +55,6 @@ def test_htaccess_ignore_for_a_path(godwit):
 
 
 def test_new_protection_is_seen(godwit):
-    from support import wait
     godwit.file("d/page.html", "page")
     godwit.simple()
     assert godwit.get("/d/page.html").text == "page"
@@ -63,6 +64,6 @@ def test_new_protection_is_seen(godwit):
 
 def test_unreadable_htaccess_refuses(godwit):
     godwit.file("d/page.html", "page")
-    godwit.file("d/.htaccess", "AddType text/plain .txt\n", 0o000)
+    godwit.file("d/.htaccess", "AddType image/svg+xml .svg\n", 0o000)
     godwit.simple()
     assert godwit.get("/d/page.html").status == 403

@@ -205,7 +205,7 @@ def test_malformed_is_refused_and_closed(shared, name, bytes_, status):
     (f"GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", 200),
     (f"GET /?q=%zz HTTP/1.1\r\n{H}\r\n", 200),             # a query is the application's
     (f"GET / HTTP/1.1\r\n{H}Content-Length: 0\r\n\r\n", 200),
-    (f"GET /a%2fb HTTP/1.1\r\n{H}\r\n", 404),
+    (f"GET /a%2fb HTTP/1.1\r\n{H}\r\n", (400, 404)),        # an encoded slash is never a separator
     (f"BREW / HTTP/1.1\r\n{H}\r\n", (405, 501)),
 ])
 def test_unusual_but_valid(shared, request_, status):
@@ -260,7 +260,7 @@ def test_body_time(godwit):
     godwit.php(top="body_idle_time 1s;")
     with godwit.connect() as c:
         c.send("POST /echo.php HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc")
-        assert c.read().status == 408
+        assert c.read().status in (400, 408)
         assert c.at_end()
     wait.until(lambda: godwit.status()["metrics"]["timeouts_body"] >= 1, 5, "the counter")
 
@@ -286,17 +286,16 @@ def test_connections_max(godwit):
     for c in busy:
         c.send(format_request("GET", "/wait.php"))
     wait.until(lambda: godwit.status()["metrics"]["requests_active"] >= 3, 10, "three are being served")
-    with godwit.connect() as idle, godwit.connect() as new:
+    with godwit.connect() as idle:
         assert idle.get("/").text == "home"
-        assert new.get("/").text == "home"
-        assert idle.at_end(), "the idle one made room"
-        more = [godwit.connect() for _ in range(3)]
-        for c in more:  # all but one of these find no room or take it from an idle one
-            try:
-                c.get("/")
-            except (Closed, OSError):
-                pass
-            c.close()
+        with godwit.connect() as new:
+            assert new.get("/").text == "home"
+            assert idle.at_end(), "the idle one made room"
+            for _ in range(3):  # these find no room but that of an idle one
+                try:
+                    godwit.get("/")
+                except (Closed, OSError):
+                    pass
     (godwit.data / "open").touch()
     assert [c.read().text for c in busy] == ["ok"] * 3
     for c in busy:

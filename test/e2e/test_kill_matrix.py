@@ -75,17 +75,12 @@ def kill(godwit, manager, role: str, sig: int) -> None:
         manager.wait_ready()
 
 
-def only_one_tree(godwit) -> bool:
-    tree = {p.pid for p in godwit.processes()}
-    return all(p.pid in tree for p in leftovers())
-
-
 def no_zombies(godwit) -> bool:
     return not [p for p in proc.below(godwit.pid) if p.is_zombie]
 
 
 def look_after(godwit) -> None:
-    wait.until(lambda: only_one_tree(godwit), 5, lambda: f"left behind: {[p.command for p in leftovers()]}")
+    wait.until(lambda: not leftovers(), 5, lambda: f"left behind: {[p.command for p in leftovers()]}")
     wait.until(lambda: no_zombies(godwit), 5, "no zombies")
 
 

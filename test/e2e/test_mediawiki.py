@@ -92,6 +92,7 @@ $wgUploadDirectory = '{state}/images';
 $wgCacheDirectory = '{state}/cache';
 $wgMainCacheType = CACHE_NONE;
 """)
+    (state / "images").chmod(0o755)  # for the server, which sends the files
     (state / "cache").mkdir()
     hand_over(state)
     instance.config("""
@@ -204,7 +205,7 @@ def test_api(browser):
 
 def test_what_its_htaccess_files_protect_is_refused(browser):
     for target in ("/includes/WebStart.php", "/includes/DefaultSettings.php", "/maintenance/install.php", "/vendor/autoload.php",
-                   "/languages/Language.php", "/includes/", "/maintenance/tables.json"):
+                   "/languages/messages/MessagesEn.php", "/languages/no-such-file.php", "/includes/", "/maintenance/tables.json"):
         assert browser.get(target).status == 403, target
 
 

@@ -24,7 +24,6 @@ def test_hello(site):
     answer = site.get("/hello.php")
     assert (answer.status, answer.text) == (200, "hello")
     assert answer.header("Content-Type") == "text/html; charset=UTF-8"
-    assert answer.header("X-Powered-By", "").startswith("PHP/")
     assert answer.header("Content-Length") == "5", "an answer that is whole has its length"
 
 
@@ -39,7 +38,7 @@ SERVER_CASES = [
     ("/v.php/path/in%20fo", {"PATH_INFO": "/path/in fo", "REQUEST_URI": "/v.php/path/in%20fo",
                              "PHP_SELF": "/v.php/path/in fo"}),
     ("/sub/", {"SCRIPT_NAME": "/sub/index.php", "REQUEST_URI": "/sub/", "PHP_SELF": "/sub/index.php"}),
-    ("/sub/index.php/x", {"SCRIPT_NAME": "/sub/index.php", "PATH_INFO": "/x"}),
+    ("/sub/index.php/x", {"SCRIPT_NAME": "/sub/index.php", "PATH_INFO": "/x", "PHP_SELF": "/sub/index.php/x"}),
     ("/./sub/../v.php", {"SCRIPT_NAME": "/v.php", "REQUEST_URI": "/./sub/../v.php"}),
     ("/%76.php", {"SCRIPT_NAME": "/v.php", "REQUEST_URI": "/%76.php"}),
 ]
@@ -257,6 +256,7 @@ def test_nothing_stays_between_requests(site):
 def test_opcache_is_on_and_shared(site):
     site.file("o.php", "<?php $s = opcache_get_status(false); echo json_encode([$s['opcache_enabled'] ?? false,"
                        " opcache_is_script_cached(__FILE__)]);")
+    os.utime(site.www / "o.php", (time.time() - 100, time.time() - 100))  # opcache waits for files to settle
     site.get("/o.php")
     assert json.loads(site.get("/o.php").text) == [True, True]
 

@@ -91,7 +91,7 @@ def test_runtime_files_are_closed_to_others(as_root):
 
 def test_workers_inherit_nothing(as_root):
     as_root.file("fds.php", "<?php $out = []; foreach (scandir('/proc/self/fd') as $n) if ($n[0] != '.') $out[$n] = @readlink(\"/proc/self/fd/$n\");"
-                            " echo json_encode($out);")
+                            " echo json_encode((object) $out);")
     as_root.php(f"user {APP_USER};")
     held = [as_root.connect() for _ in range(3)]
     for c in held:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 from dataclasses import dataclass, field
 
 from . import wait
@@ -60,6 +61,11 @@ class Connection:
         self.close()
 
     def close(self) -> None:
+        self.sock.close()
+
+    def leave(self) -> None:
+        """Closes so that the server sees that nobody is there any more (RST): a mere FIN may be half of a close."""
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.sock.close()
 
     def send(self, data) -> None:

@@ -21,8 +21,11 @@ class Process:
 
     @property
     def role(self) -> str:
-        found = re.search(r"godwit(?:-php)?[: ]+@?(?:\S+ )?(keeper|loader|server|spawner|worker)\b", self.command)
-        return found.group(1) if found else ""
+        """keeper, loader, server, spawner or worker, by the title; "" for other programs."""
+        found = re.match(r"godwit: (keeper|loader|server)\b|.*\((spawner)\)|(?P<worker>godwit-php\b|godwit: app\b)", self.command)
+        if not found:
+            return ""
+        return "worker" if found.group("worker") else found.group(1) or found.group(2)
 
     @property
     def is_zombie(self) -> bool:

@@ -28,6 +28,7 @@ READY_SECONDS = 15
 GONE_SECONDS = 5  # promised: nothing is left behind after that
 
 _next_instance = 0
+LIVING = set()  # keepers of instances that are meant to run
 
 
 def free_port(host: str = "127.0.0.1") -> int:
@@ -98,11 +99,11 @@ class Godwit:
         path.chmod(mode)
         return path
 
-    def config(self, text: str, user: bool = True, **more) -> Path:
+    def config(self, text: str, with_user: bool = True, **more) -> Path:
         """Writes the configuration. %(port)d, %(www)s, %(base)s, %(data)s and names of `more` are filled in; as root
-        the server gets an unprivileged user unless `user` is False."""
+        the server gets an unprivileged user unless `with_user` is False."""
         values = {"port": self.port, "www": self.www, "base": self.base, "data": self.data, **more}
-        head = f"user {SERVER_USER};\n" if IS_ROOT and user and not self.user else ""
+        head = f"user {SERVER_USER};\n" if IS_ROOT and with_user and not self.user else ""
         self.conf.write_text(head + text % values)
         return self.conf
 
@@ -132,6 +133,7 @@ class Godwit:
                 command, cwd=self.base, env=env or self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 pass_fds=[s.fileno() for s in sockets], start_new_session=True)
         POPENS.add(process.pid)
+        LIVING.add(process.pid)
         return process
 
     def start(self, *args, sockets=()) -> "Godwit":
@@ -166,14 +168,24 @@ class Godwit:
         except subprocess.TimeoutExpired:
             raise AssertionError(f"does not end after signal {sig}:\n{self.stderr.text()[-3000:]}") from None
 
+    def stop_hard(self) -> int:
+        """The same, but does not wait for scripts that a failed test has left running."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(5 * wait.SCALE)
+        except subprocess.TimeoutExpired:
+            return self.stop()
+
     def finish(self) -> None:
         """Ends what still runs; fails when something is left behind or the log tells of a crash."""
         try:
             if self.process and self.process.poll() is None:
-                status = self.stop()
+                status = self.stop_hard()
                 assert self.expect_failure or status == 0, f"exit status {status}:\n{self.stderr.text()[-3000:]}"
-            nothing_left(self.base)
+            nothing_left()
         finally:
+            if self.process:
+                LIVING.discard(self.process.pid)
             for p in leftovers():
                 os.kill(p.pid, signal.SIGKILL)
             if self.notify:
@@ -229,12 +241,16 @@ def gid_of(user: str) -> int:
 
 
 def leftovers() -> list:
-    """Processes below the test run that are the product's: its own tree must be empty between tests."""
+    """Processes of the product that belong to no living instance."""
     proc.reap_orphans(POPENS)
-    return [p for p in proc.below(os.getpid()) if not p.is_zombie and "godwit" in p.command]
+    for pid in list(LIVING):
+        if not proc.look(pid) or proc.look(pid).is_zombie:
+            LIVING.discard(pid)
+    ours = LIVING | {p.pid for pid in LIVING for p in proc.below(pid)}
+    return [p for p in proc.below(os.getpid()) if p.pid not in ours and not p.is_zombie and "godwit" in p.command]
 
 
-def nothing_left(base: Path) -> None:
+def nothing_left() -> None:
     wait.until(lambda: not leftovers(), GONE_SECONDS, lambda: f"left behind: {[p.command for p in leftovers()]}")
     zombies = [p for p in proc.below(os.getpid()) if p.is_zombie and p.pid not in POPENS]
     assert not zombies, f"zombies: {zombies}"
