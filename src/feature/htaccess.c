@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "core/exchange.h"
 #include "core/target.h"
 #include "feature/htaccess_file.h"
 #include "log/log.h"
+#include "os/look.h"
 
 #define DIRS_KEPT_MAX 1024 // directories of a thread whose verdict is kept
 
@@ -91,14 +93,28 @@ static struct cache *cache_of(struct thread *t)
     return c;
 }
 
-// Looks at each directory from the root down: the first finding stands.
+static bool is_dir(struct str dir)
+{
+    struct look look;
+    struct buf path = {0};
+    buf_fmt(&path, "%.*s%c", STR_ARG(dir), '\0');
+    bool is = look_at(buf_view(&path).ptr, &look) == 0 && look.kind == LOOK_DIR;
+    buf_done(&path);
+    return is;
+}
+
+// Looks at each directory from the root down: the first finding stands. Ends where nothing is, or a
+// stranger's path of a thousand segments would be a thousand looks.
 static void judge(struct str dir, size_t root_len, struct htaccess_finding *out)
 {
     *out = (struct htaccess_finding){0};
-    for (size_t at = root_len; at <= dir.len; at++)
-        if ((at == root_len || at == dir.len || dir.ptr[at] == '/')
-            && htaccess_file_look(str_slice(dir, 0, at), out))
+    for (size_t at = root_len; at <= dir.len; at++) {
+        if (at > root_len && at < dir.len && dir.ptr[at] != '/')
+            continue;
+        struct str part = str_slice(dir, 0, at);
+        if (htaccess_file_look(part, out) || !is_dir(part))
             return;
+    }
 }
 
 static struct verdict *verdict_of(struct exchange *ex, struct str dir, size_t root_len)

@@ -150,6 +150,17 @@ def test_file_check_0_looks_each_time(godwit):
     assert godwit.get("/a.txt").status == 404
 
 
+@pytest.mark.parametrize("size,status", [("1m", 200), ("0", 404)])
+def test_file_cache_keeps_small_files(godwit, size, status):
+    """What is in memory needs no file until that is looked at again."""
+    path = godwit.file("old.txt", "kept")
+    os.utime(path, (1e9, 1e9))
+    godwit.simple("file_check 1h;", top=f"threads 1; file_cache {size};")
+    assert godwit.get("/old.txt").text == "kept"
+    path.unlink()
+    assert godwit.get("/old.txt").status == status
+
+
 @pytest.mark.parametrize("value,status,body,content_range", [
     ("bytes=0-3", 206, b"0123", "bytes 0-3/10"),
     ("bytes=4-", 206, b"456789", "bytes 4-9/10"),

@@ -105,7 +105,8 @@ static void what_is_below_is_refused(void **state)
     } CASES[] = {
         {"/open.txt", 200},        {"/harmless/f.txt", 200},   {"/closed/f.txt", 403},
         {"/closed/", 403},         {"/closed", 403},           {"/closed/deep/er/f.txt", 403},
-        {"/closed/none.txt", 403}, {"/closedness/f.txt", 200},
+        {"/closed/none.txt", 403}, {"/closedness/f.txt", 200}, {"/none/a/b/c", 404},
+        {"/closed/none/a", 403},
     };
 
     stage_config(&stage, "site _ { root $D/w; }");
