@@ -276,6 +276,42 @@ static void large_bodies_go_through_a_file(void **state)
     client_close(&c);
 }
 
+static void a_missing_spool_directory_is_told(void **state)
+{
+    (void)state;
+    static char body[10000];
+    struct client c;
+    stage_config(&stage, "spool_dir $D/none; site _ { body_memory 4k; }");
+    client_open(&c, &stage);
+    client_say(&c, "POST /echo HTTP/1.1\r\nContent-Length: 10000\r\n" HOST);
+    client_send(&c, body, sizeof body);
+    client_wait(&c, "\r\n\r\n");
+    assert_int_equal(strncmp(client_text(&c), "HTTP/1.1 500 ", 13), 0);
+    client_close(&c);
+    stage_config(&stage, SITE);
+}
+
+// The exchange may be over while a pool thread still writes for it.
+static void spools_end_after_their_exchange(void **state)
+{
+    (void)state;
+    static char body[50000];
+    for (int turns = 0; turns < 6; turns++) {
+        struct client c;
+        unsigned ended = acts.ended;
+        client_open(&c, &stage);
+        client_say(&c, "POST /echo HTTP/1.1\r\nContent-Length: 60000\r\n" HOST);
+        ssize_t sent = send(c.fd, body, sizeof body, MSG_NOSIGNAL);
+        assert_true(sent > 0);
+        for (int i = 0; i < turns; i++)
+            stage_turn(&stage, 0);
+        client_close(&c);
+        for (int i = 0; i < 100 && acts.ended == ended; i++)
+            stage_turn(&stage, 1);
+        assert_int_equal(acts.ended, ended + 1);
+    }
+}
+
 static void a_slow_reader_stops_the_source(void **state)
 {
     (void)state;
@@ -542,6 +578,8 @@ int main(void)
         cmocka_unit_test(chunks_go_out_as_they_come),
         cmocka_unit_test(a_failed_source_is_cut),
         cmocka_unit_test(large_bodies_go_through_a_file),
+        cmocka_unit_test(a_missing_spool_directory_is_told),
+        cmocka_unit_test(spools_end_after_their_exchange),
         cmocka_unit_test(a_slow_reader_stops_the_source),
         cmocka_unit_test(clients_may_leave_at_any_time),
         cmocka_unit_test(half_closed_clients_get_their_answer),
