@@ -89,6 +89,8 @@ const char *instance_name_of_file(struct arena *a, const char *path)
 const char *instance_name_of_dir(struct arena *a, const char *path, const char *port)
 {
     struct str name = str_slice(last_part(path), 0, NAME_BYTES_MAX - sizeof "-65535");
+    if (name.len == 0)
+        name = STR("root"); // of the file system
     return clean(a, arena_fmt(a, "%.*s-%s", STR_ARG(name), port));
 }
 
