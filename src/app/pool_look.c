@@ -75,9 +75,10 @@ static bool is_surplus(const struct pool *p, const struct pool_worker *w, uint64
 {
     if (!p->in_force || (w->generation != p->generation && p->proved == p->generation))
         return true;
-    if (coming(p) > p->set.workers_max)
+    // Those that start are not counted: they have not proved yet that they can serve.
+    if (pool_state_usable(p) > p->set.workers_max)
         return true;
-    return coming(p) > p->set.workers_min && w->since_us + p->set.idle_us <= now_us;
+    return pool_state_usable(p) > p->set.workers_min && w->since_us + p->set.idle_us <= now_us;
 }
 
 static uint64_t retire_idle(struct pool *p, uint64_t now_us)
@@ -90,7 +91,7 @@ static uint64_t retire_idle(struct pool *p, uint64_t now_us)
         if (is_surplus(p, w, now_us)) {
             pool_worker_part(w, POOL_WORKER_RETIRING, now_us + p->set.stop_us);
             next_us = earlier(next_us, now_us + p->set.stop_us);
-        } else if (coming(p) > p->set.workers_min) {
+        } else if (pool_state_usable(p) > p->set.workers_min) {
             next_us = earlier(next_us, w->since_us + p->set.idle_us);
         }
     }
@@ -140,7 +141,8 @@ static uint64_t start_workers(struct pool *p, uint64_t now_us)
         return next_us;
     if (p->retry_us > now_us)
         return earlier(next_us, p->retry_us);
-    if (proof && pool_state_alive(p) <= p->set.workers_max) {
+    if (proof && pool_state_alive(p) <= p->set.workers_max
+        && p->counts[POOL_WORKER_STARTING] <= POOL_STARTS_AT_ONCE) {
         pool_worker_start(p);
         wanted -= wanted ? 1 : 0;
     }

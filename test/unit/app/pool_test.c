@@ -1,0 +1,745 @@
+// SPDX-License-Identifier: Apache-2.0
+// pool_test -- the pool against a keeper and workers that the test plays on its own clock: order,
+// limits, scaling, rolling change; and at random, with the invariants checked after each step.
+#include "app/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+// cmocka.h needs the three headers before it.
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+// clang-format on
+
+#include "app/pool_report.h"
+#include "app/pool_state.h"
+#include "base/hash.h"
+#include "os/fd.h"
+
+#define SECOND_US   UINT64_C(1000000)
+#define WORKERS_MAX 64
+#define CLIENTS_MAX 64
+
+static struct thread thread;
+static uint64_t now_us;
+
+// A worker as the keeper knows it.
+struct process {
+    uint32_t id;
+    int peer; // the worker's end; FD_NONE: not ready yet, or closed
+    bool alive;
+    bool kill_wanted;
+};
+
+static struct process processes[4096];
+static size_t process_count;
+static unsigned starts, kills, app_idles;
+static struct pool *pool;
+
+// A request.
+struct client {
+    struct exchange exchange;
+    struct ticket ticket;
+    struct slot *slot;
+    bool waits;
+    int failure; // -1: none
+    char text[512];
+};
+
+static struct client clients[CLIENTS_MAX];
+static unsigned order[4096]; // of the clients that were given a slot by the inbox
+static size_t ordered;
+
+static void on_start(void *arg, struct str app, uint32_t id)
+{
+    (void)arg;
+    assert_true(str_eq(app, STR("shop")));
+    assert_true(process_count < ARRAY_LEN(processes));
+    processes[process_count++] = (struct process){.id = id, .peer = FD_NONE, .alive = true};
+    starts++;
+}
+
+static void on_kill(void *arg, uint32_t id)
+{
+    (void)arg;
+    kills++;
+    for (size_t i = 0; i < process_count; i++)
+        if (processes[i].id == id)
+            processes[i].kill_wanted = true;
+}
+
+static void on_app_idle(void *arg, struct str app)
+{
+    (void)arg;
+    assert_true(str_eq(app, STR("shop")));
+    app_idles++;
+}
+
+static uint64_t clock_now(void)
+{
+    return now_us;
+}
+
+static void look(void)
+{
+    pool_look();
+    for (int i = 0; i < 3; i++)
+        loop_turn(thread.loop, 0);
+    pool_report_check();
+}
+
+static void pass(uint64_t us)
+{
+    now_us += us;
+    look();
+}
+
+static void ready(struct process *p)
+{
+    int pair[2];
+    assert_int_equal(fd_pair(SOCK_STREAM, pair), 0);
+    p->peer = pair[1];
+    pool_ready(STR("shop"), p->id, (int32_t)p->id & 0xffff, pair[0]);
+    look();
+}
+
+static enum pool_exit end(struct process *p, int status)
+{
+    int32_t pid;
+    fd_close(&p->peer);
+    p->alive = false;
+    enum pool_exit how = pool_exited(STR("shop"), p->id, status, &pid);
+    look();
+    return how;
+}
+
+static void start_fails(struct process *p, const char *why)
+{
+    p->alive = false;
+    pool_failed(STR("shop"), p->id, str_c(why));
+    look();
+}
+
+static void on_slot(struct ticket *t, struct slot *slot)
+{
+    struct client *c = CONTAINER_OF(t, struct client, ticket);
+    assert_true(c->waits && !c->slot);
+    c->waits = false;
+    c->slot = slot;
+    if (ordered < ARRAY_LEN(order))
+        order[ordered++] = (unsigned)(c - clients);
+}
+
+static void on_failed(struct ticket *t, enum endpoint_failure failure, struct str text)
+{
+    struct client *c = CONTAINER_OF(t, struct client, ticket);
+    assert_true(c->waits);
+    c->waits = false;
+    c->failure = (int)failure;
+    size_t len = text.len < sizeof c->text ? text.len : sizeof c->text - 1;
+    memcpy(c->text, text.ptr, len);
+    c->text[len] = '\0';
+}
+
+static void ask(struct client *c)
+{
+    struct endpoint *ep = pool_endpoint(pool);
+    memset(c, 0, sizeof *c);
+    c->exchange.thread = &thread;
+    c->ticket =
+        (struct ticket){.exchange = &c->exchange, .on_slot = on_slot, .on_failed = on_failed};
+    c->failure = -1;
+    c->slot = ep->ops->acquire(ep, &c->ticket);
+    c->waits = !c->slot;
+}
+
+static void leave(struct client *c)
+{
+    struct endpoint *ep = pool_endpoint(pool);
+    if (c->waits)
+        ep->ops->cancel(ep, &c->ticket);
+    c->waits = false;
+}
+
+static void give(struct client *c, enum slot_outcome outcome)
+{
+    struct endpoint *ep = pool_endpoint(pool);
+    ep->ops->release(ep, c->slot, outcome);
+    c->slot = NULL;
+}
+
+static struct process *process_of(const struct client *c)
+{
+    for (size_t i = 0; i < process_count; i++)
+        if (processes[i].id == c->slot->worker_id)
+            return &processes[i];
+    fail_msg("the slot belongs to no process");
+    return NULL;
+}
+
+static struct pool_settings settings(void)
+{
+    return (struct pool_settings){
+        .name = STR("shop"),
+        .digest = 1,
+        .workers_max = 2,
+        .queue_max = 8,
+        .queue_us = 60 * SECOND_US,
+        .idle_us = 60 * SECOND_US,
+        .stop_us = 10 * SECOND_US,
+        .request_us = 30 * SECOND_US,
+        .detached_us = 600 * SECOND_US,
+    };
+}
+
+static void commit(struct pool_settings set)
+{
+    pool_commit(&set, 1);
+    look();
+}
+
+static int open_case(void **state)
+{
+    (void)state;
+    int error;
+    hash_key(1, 2);
+    now_us = 1000 * SECOND_US;
+    process_count = 0;
+    starts = kills = app_idles = 0;
+    ordered = 0;
+    memset(clients, 0, sizeof clients);
+    struct loop *loop = loop_new(&error);
+    assert_non_null(loop);
+    thread_init(&thread, 0, loop, NULL);
+    struct pool_link link = {on_start, on_kill, on_app_idle, clock_now, NULL};
+    pool_open(&link, &thread, 1);
+    pool_thread_start(&thread);
+    pool = pool_ref(STR("shop"));
+    commit(settings());
+    return 0;
+}
+
+static int close_case(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CLIENTS_MAX; i++) {
+        leave(&clients[i]);
+        if (clients[i].slot)
+            give(&clients[i], SLOT_REUSE);
+    }
+    pool_unref(pool);
+    pool_close();
+    for (size_t i = 0; i < process_count; i++)
+        fd_close(&processes[i].peer);
+    struct loop *loop = thread.loop;
+    thread_done(&thread);
+    loop_free(loop);
+    return 0;
+}
+
+static const struct pool_report *report(struct arena *a)
+{
+    size_t count;
+    const struct pool_report *r = pool_report(a, &count);
+    assert_int_equal(count, 1);
+    return r;
+}
+
+static void nothing_runs_without_requests(void **state)
+{
+    (void)state;
+    assert_int_equal(starts, 0);
+    pass(3600 * SECOND_US);
+    assert_int_equal(starts, 0);
+    assert_int_equal(app_idles, 0);
+}
+
+static void the_first_request_starts_a_worker(void **state)
+{
+    (void)state;
+    ask(&clients[0]);
+    look();
+    assert_int_equal(starts, 1);
+    assert_true(clients[0].waits);
+    ready(&processes[0]);
+    assert_non_null(clients[0].slot);
+    give(&clients[0], SLOT_REUSE);
+    ask(&clients[1]); // served by the one that is there
+    assert_non_null(clients[1].slot);
+    assert_int_equal(clients[1].slot->served, 1);
+    assert_int_equal(starts, 1);
+}
+
+static void waiting_requests_are_served_in_order(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        ask(&clients[i]);
+    look();
+    assert_int_equal(starts, 2); // the maximum
+    ready(&processes[0]);
+    ready(&processes[1]);
+    leave(&clients[3]);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 6; i++)
+            if (clients[i].slot)
+                give(&clients[i], SLOT_REUSE);
+        look();
+    }
+    static const unsigned WANTED[] = {0, 1, 2, 4, 5};
+    assert_int_equal(ordered, ARRAY_LEN(WANTED));
+    for (size_t i = 0; i < ARRAY_LEN(WANTED); i++)
+        assert_int_equal(order[i], WANTED[i]);
+}
+
+static void a_short_wait_starts_no_second_worker(void **state)
+{
+    (void)state;
+    ask(&clients[0]);
+    look();
+    now_us += 100000; // what a start takes
+    ready(&processes[0]);
+    ask(&clients[1]);
+    pass(50000);
+    assert_int_equal(starts, 1);
+    pass(60000);
+    assert_int_equal(starts, 2);
+}
+
+static void the_queue_has_its_limits(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        ask(&clients[i]);
+    ask(&clients[8]);
+    look();
+    assert_int_equal(clients[8].failure, ENDPOINT_QUEUE_FULL);
+    assert_non_null(strstr(clients[8].text, "queue 8"));
+    pass(59 * SECOND_US);
+    assert_true(clients[0].waits);
+    pass(2 * SECOND_US);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(clients[i].failure, ENDPOINT_QUEUE_TIMEOUT);
+    assert_non_null(strstr(clients[0].text, "queue_time"));
+}
+
+static void failed_starts_are_told_and_tried_later(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    ask(&clients[0]);
+    look();
+    for (size_t i = 0; i < POOL_FAILURES_MAX; i++) {
+        assert_int_equal(starts, i + 1);
+        assert_true(clients[0].waits); // one failure may have passed
+        start_fails(&processes[i], "exited with 1: \"no such class\"");
+        assert_int_equal(starts, i + 1); // not at once
+        pass(POOL_BACKOFF_MIN_US << i);
+    }
+    assert_int_equal(clients[0].failure, ENDPOINT_START_FAILED);
+    assert_non_null(strstr(clients[0].text, "no such class"));
+    assert_true(str_eq(report(&a)->failure, STR("exited with 1: \"no such class\"")));
+    ask(&clients[1]); // the back-off is over: it is tried
+    look();
+    assert_int_equal(starts, POOL_FAILURES_MAX + 1);
+    start_fails(&processes[POOL_FAILURES_MAX], "again");
+    assert_int_equal(clients[1].failure, ENDPOINT_START_FAILED);
+    ask(&clients[2]); // in the back-off: refused at once
+    look();
+    assert_int_equal(clients[2].failure, ENDPOINT_START_FAILED);
+    assert_int_equal(starts, POOL_FAILURES_MAX + 1);
+    pass(POOL_BACKOFF_MAX_US);
+    ask(&clients[3]);
+    look();
+    ready(&processes[POOL_FAILURES_MAX + 1]);
+    assert_non_null(clients[3].slot);
+    assert_int_equal(report(&a)->failures_in_row, 0);
+    arena_done(&a);
+}
+
+static void a_failed_start_keeps_the_old_workers(void **state)
+{
+    (void)state;
+    ask(&clients[0]);
+    look();
+    ready(&processes[0]);
+    ask(&clients[1]);
+    look();
+    assert_int_equal(starts, 2);
+    for (size_t i = 1; i < 6; i++) {
+        start_fails(&processes[i], "no memory");
+        pass(POOL_BACKOFF_MAX_US / 10);
+        pass(POOL_BACKOFF_MAX_US);
+    }
+    assert_true(clients[1].waits); // the old one will serve it
+    give(&clients[0], SLOT_REUSE);
+    look();
+    assert_non_null(clients[1].slot);
+}
+
+static void idle_workers_leave_and_then_the_spawner(void **state)
+{
+    (void)state;
+    ask(&clients[0]);
+    ask(&clients[1]);
+    look();
+    ready(&processes[0]);
+    ready(&processes[1]);
+    give(&clients[0], SLOT_REUSE);
+    give(&clients[1], SLOT_REUSE);
+    pass(59 * SECOND_US);
+    assert_int_equal(fd_read(processes[0].peer, (char[1]){0}, 0), 0);
+    pass(2 * SECOND_US);
+    char byte;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(fd_read(processes[i].peer, &byte, 1), 0); // closed: it is to leave
+        assert_int_equal(app_idles, 0);
+        assert_int_equal(end(&processes[i], 0), POOL_EXIT_WANTED);
+    }
+    assert_int_equal(app_idles, 1);
+    assert_int_equal(kills, 0);
+}
+
+static void a_worker_that_does_not_leave_is_killed(void **state)
+{
+    (void)state;
+    ask(&clients[0]);
+    look();
+    ready(&processes[0]);
+    give(&clients[0], SLOT_REUSE);
+    pass(61 * SECOND_US);
+    pass(9 * SECOND_US);
+    assert_int_equal(kills, 0);
+    pass(2 * SECOND_US);
+    assert_int_equal(kills, 1);
+    assert_int_equal(end(&processes[0], 9), POOL_EXIT_WANTED);
+}
+
+static void the_minimum_is_kept(void **state)
+{
+    (void)state;
+    struct pool_settings set = settings();
+    set.workers_min = 2;
+    set.workers_max = 4;
+    commit(set);
+    assert_int_equal(starts, 2);
+    ready(&processes[0]);
+    ready(&processes[1]);
+    pass(3600 * SECOND_US);
+    assert_int_equal(end(&processes[0], 9), POOL_EXIT_UNEXPECTED);
+    assert_int_equal(starts, 3);
+}
+
+// What becomes of a worker by how its slot comes back.
+static void outcomes(void **state)
+{
+    static const struct {
+        enum slot_outcome outcome;
+        const char *state;
+        uint64_t kill_after_us;
+    } CASES[] = {
+        {SLOT_DETACHED, "detached", 600 * SECOND_US},
+        {SLOT_BROKEN, "retiring", 30 * SECOND_US},
+        {SLOT_STUCK, "retiring", 0},
+    };
+
+    close_case(state);
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct arena a = {0};
+        open_case(state);
+        ask(&clients[0]);
+        look();
+        ready(&processes[0]);
+        give(&clients[0], CASES[i].outcome);
+        assert_string_equal(report(&a)->workers[0].state, CASES[i].state);
+        if (CASES[i].kill_after_us) {
+            pass(CASES[i].kill_after_us - 1);
+            assert_int_equal(kills, 0);
+        }
+        pass(1);
+        assert_int_equal(kills, 1);
+        assert_int_equal(report(&a)->worker_count, 1); // counts until its end
+        assert_int_equal(end(&processes[0], 9), POOL_EXIT_WANTED);
+        assert_int_equal(report(&a)->worker_count, 0);
+        arena_done(&a);
+        close_case(state);
+    }
+    open_case(state);
+}
+
+static void detached_workers_count(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        ask(&clients[i]);
+    look();
+    ready(&processes[0]);
+    ready(&processes[1]);
+    give(&clients[0], SLOT_DETACHED);
+    give(&clients[1], SLOT_DETACHED);
+    pass(SECOND_US);
+    assert_non_null(clients[2].slot ? NULL : &clients[2]); // nobody is left, nobody may be started
+    assert_int_equal(starts, 2);
+    assert_int_equal(end(&processes[0], 0), POOL_EXIT_WANTED);
+    assert_int_equal(starts, 3);
+}
+
+static void an_idle_worker_that_closes_is_not_given_out(void **state)
+{
+    (void)state;
+    ask(&clients[0]);
+    look();
+    ready(&processes[0]);
+    give(&clients[0], SLOT_REUSE);
+    fd_close(&processes[0].peer);
+    look();
+    ask(&clients[1]);
+    assert_null(clients[1].slot);
+    look();
+    assert_int_equal(starts, 2);
+    assert_int_equal(end(&processes[0], 0), POOL_EXIT_WANTED);
+}
+
+static void death_is_known_before_the_slot_comes_back(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    ask(&clients[0]);
+    look();
+    ready(&processes[0]);
+    assert_int_equal(end(&processes[0], 11), POOL_EXIT_UNEXPECTED);
+    assert_int_equal(report(&a)->worker_count, 1); // its last bytes may still be read
+    give(&clients[0], SLOT_BROKEN);
+    assert_int_equal(report(&a)->worker_count, 0);
+    arena_done(&a);
+}
+
+static void workers_are_replaced_by_count(void **state)
+{
+    (void)state;
+    struct pool_settings set = settings();
+    set.requests_max = 3;
+    commit(set);
+    for (int i = 0; i < 3; i++) {
+        ask(&clients[0]);
+        look();
+        if (!i)
+            ready(&processes[0]);
+        assert_non_null(clients[0].slot);
+        give(&clients[0], SLOT_REUSE);
+    }
+    char byte;
+    assert_int_equal(fd_read(processes[0].peer, &byte, 1), 0);
+    assert_int_equal(end(&processes[0], 0), POOL_EXIT_WANTED);
+}
+
+static void a_change_rolls(void **state)
+{
+    (void)state;
+    struct pool_settings set = settings();
+    ask(&clients[0]);
+    ask(&clients[1]);
+    look();
+    ready(&processes[0]);
+    ready(&processes[1]);
+    give(&clients[1], SLOT_REUSE);
+    set.digest = 2;
+    commit(set);
+    assert_int_equal(starts, 3); // one more than the maximum, to prove that it starts
+    ask(&clients[2]);
+    assert_ptr_equal(process_of(&clients[2]), &processes[1]); // the old ones serve
+    start_fails(&processes[2], "syntax error");
+    pass(SECOND_US);
+    assert_int_equal(starts, 4);
+    give(&clients[2], SLOT_REUSE);
+    ask(&clients[2]);
+    assert_non_null(clients[2].slot); // and go on when the new one fails
+    give(&clients[2], SLOT_REUSE);
+    ready(&processes[3]);
+    char byte;
+    assert_int_equal(fd_read(processes[1].peer, &byte, 1), 0); // the idle one leaves now
+    ask(&clients[3]);
+    assert_ptr_equal(process_of(&clients[3]), &processes[3]);
+    give(&clients[0], SLOT_REUSE); // the busy one after its request
+    assert_int_equal(fd_read(processes[0].peer, &byte, 1), 0);
+    assert_int_equal(end(&processes[0], 0), POOL_EXIT_WANTED);
+    assert_int_equal(end(&processes[1], 0), POOL_EXIT_WANTED);
+}
+
+static void a_removed_app_serves_what_waits(void **state)
+{
+    (void)state;
+    ask(&clients[0]);
+    look();
+    ready(&processes[0]);
+    ask(&clients[1]);
+    ask(&clients[2]);
+    pool_commit(NULL, 0);
+    look();
+    give(&clients[0], SLOT_REUSE);
+    look();
+    give(&clients[1], SLOT_REUSE);
+    look();
+    assert_non_null(clients[2].slot);
+    give(&clients[2], SLOT_REUSE);
+    char byte;
+    assert_int_equal(fd_read(processes[0].peer, &byte, 1), 0);
+    end(&processes[0], 0);
+    ask(&clients[3]);
+    look();
+    assert_int_equal(clients[3].failure, ENDPOINT_STOPPED);
+}
+
+// ---- at random
+
+static uint64_t seed;
+
+static unsigned chance(unsigned below)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (unsigned)((seed >> 20) % below);
+}
+
+static struct process *some_process(void)
+{
+    if (!process_count)
+        return NULL;
+    size_t from = process_count > WORKERS_MAX ? process_count - WORKERS_MAX : 0;
+    struct process *p = &processes[from + chance((unsigned)(process_count - from))];
+    return p->alive ? p : NULL;
+}
+
+static void act_on_process(void)
+{
+    struct process *p = some_process();
+    if (!p)
+        return;
+    if (p->kill_wanted) {
+        if (p->peer != FD_NONE)
+            (void)end(p, 9);
+    } else if (p->peer == FD_NONE) {
+        if (chance(4))
+            ready(p);
+        else
+            start_fails(p, "at random");
+    } else if (chance(12) == 0) {
+        (void)end(p, (int)chance(2) * 11);
+    } else if (chance(20) == 0) {
+        (void)!fd_write(p->peer, STR("noise"));
+    } else {
+        char byte; // one that was asked to leave does so
+        if (recv(p->peer, &byte, 1, MSG_DONTWAIT) == 0 && chance(3))
+            (void)end(p, 0);
+    }
+}
+
+static void act_on_client(void)
+{
+    struct client *c = &clients[chance(CLIENTS_MAX)];
+    if (c->slot)
+        give(c, chance(8) ? SLOT_REUSE : (enum slot_outcome)(SLOT_DETACHED + chance(3)));
+    else if (c->waits && chance(4) == 0)
+        leave(c);
+    else if (!c->waits)
+        ask(c);
+}
+
+static void act_on_settings(void)
+{
+    struct pool_settings set = settings();
+    set.digest = chance(3);
+    set.workers_min = chance(3);
+    set.workers_max = set.workers_min + 1 + chance(8);
+    set.queue_max = chance(40);
+    set.requests_max = chance(2) * 20;
+    pool_commit(&set, chance(10) ? 1 : 0);
+    look();
+}
+
+// Nothing may stay behind when the load has gone: the queue empties, surplus workers leave.
+static void settle(void)
+{
+    commit(settings());
+    for (int i = 0; i < 400; i++) {
+        for (size_t j = 0; j < CLIENTS_MAX; j++)
+            if (clients[j].slot)
+                give(&clients[j], SLOT_REUSE);
+        for (size_t j = 0; j < process_count; j++) {
+            struct process *p = &processes[j];
+            char byte;
+            if (p->alive && p->peer == FD_NONE)
+                ready(p);
+            else if (p->alive && (p->kill_wanted || recv(p->peer, &byte, 1, MSG_DONTWAIT) == 0))
+                (void)end(p, 0);
+        }
+        pass(SECOND_US);
+    }
+    struct arena a = {0};
+    for (size_t j = 0; j < CLIENTS_MAX; j++)
+        assert_false(clients[j].waits);
+    assert_int_equal(report(&a)->queued, 0);
+    assert_int_equal(report(&a)->worker_count, 0);
+    ask(&clients[0]); // and it still works
+    look();
+    ready(&processes[process_count - 1]);
+    assert_non_null(clients[0].slot);
+    arena_done(&a);
+}
+
+static void torture(void **state)
+{
+    close_case(state);
+    for (uint64_t round = 1; round <= 20; round++) {
+        open_case(state);
+        seed = round * UINT64_C(0x9e3779b97f4a7c15);
+        for (int i = 0; i < 1500 && process_count < ARRAY_LEN(processes) - 200; i++) {
+            unsigned what = chance(100);
+            if (what < 60)
+                act_on_client();
+            else if (what < 90)
+                act_on_process();
+            else if (what < 98)
+                pass(chance(5 * (unsigned)SECOND_US));
+            else
+                act_on_settings();
+            loop_turn(thread.loop, 0);
+            pool_report_check();
+        }
+        settle();
+        close_case(state);
+    }
+    open_case(state);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_case, close_case)
+    static const struct CMUnitTest TESTS[] = {
+        CASE(nothing_runs_without_requests),
+        CASE(the_first_request_starts_a_worker),
+        CASE(waiting_requests_are_served_in_order),
+        CASE(a_short_wait_starts_no_second_worker),
+        CASE(the_queue_has_its_limits),
+        CASE(failed_starts_are_told_and_tried_later),
+        CASE(a_failed_start_keeps_the_old_workers),
+        CASE(idle_workers_leave_and_then_the_spawner),
+        CASE(a_worker_that_does_not_leave_is_killed),
+        CASE(the_minimum_is_kept),
+        CASE(outcomes),
+        CASE(detached_workers_count),
+        CASE(an_idle_worker_that_closes_is_not_given_out),
+        CASE(death_is_known_before_the_slot_comes_back),
+        CASE(workers_are_replaced_by_count),
+        CASE(a_change_rolls),
+        CASE(a_removed_app_serves_what_waits),
+        CASE(torture),
+    };
+    return cmocka_run_group_tests(TESTS, NULL, NULL);
+}
