@@ -124,9 +124,10 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 void stage_close(struct stage *s)
 {
+    jobs_free(s->jobs);
+    stage_turn(s, 0); // what the jobs have left to be done
     thread_done(&s->thread);
     loop_free(s->loop);
-    jobs_free(s->jobs);
     snapshot_commit(NULL);
     (void)nftw(s->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
