@@ -22,7 +22,7 @@ static const struct key KEYS[] = {
         .scopes = KEY_TOP | KEY_SITE | KEY_PATH,
         .def = "1s",
         .min = 0,
-        .max = 3600 * 1000,
+        .max = 3600000,
         .unit = "ms",
         .help = "How long the server trusts what it has seen in the file system before it looks "
                 "again: a changed, new or removed file counts at the latest after this time. 0 "

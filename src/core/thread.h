@@ -3,6 +3,7 @@
 // here is touched by that thread only, but for the counters, which others read.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/list.h"
@@ -11,9 +12,9 @@
 #include "event/jobs.h"
 #include "event/loop.h"
 
-#define THREAD_BLOCK_BYTES   (32 * 1024) // of thread_block_take
-#define THREAD_BLOCKS_KEPT   16          // free blocks kept; the rest goes back to the heap
-#define THREAD_SCRATCH_BYTES (64 * 1024)
+#define THREAD_BLOCK_BYTES   ((size_t)32 * 1024) // of thread_block_take
+#define THREAD_BLOCKS_KEPT   16                  // free blocks kept; the rest goes back to the heap
+#define THREAD_SCRATCH_BYTES ((size_t)64 * 1024)
 #define THREAD_ATTACHED_MAX  16
 
 // What a room or module keeps on a thread: see thread_attach.

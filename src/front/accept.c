@@ -14,7 +14,7 @@
 #include "net/listener.h"
 #include "os/fd.h"
 
-#define COMPLAINT_PAUSE_US (1000 * 1000) // between log lines about one listener
+#define COMPLAINT_PAUSE_US UINT64_C(1000000) // between log lines about one listener
 
 struct front_listener {
     struct listener listener;
@@ -104,8 +104,8 @@ static void on_error(struct listener *listener, int error)
         return;
     l->complained_us = now_us;
     log_error("", "front.accept_failed",
-              "no connections can be taken on %s: %s; trying again %d times a second", l->name,
-              strerrordesc_np(error), 1000000 / LISTENER_PAUSE_US);
+              "no connections can be taken on %s: %s; trying again %u times a second", l->name,
+              strerrordesc_np(error), (unsigned)(1000000 / LISTENER_PAUSE_US));
 }
 
 struct front_listener *front_listen_start(struct thread *t, int fd, const char *name,

@@ -3,6 +3,8 @@
 // bind, does not log, does not know what the connections are for.
 #pragma once
 
+#include <stdint.h>
+
 #include "base/compiler.h"
 #include "event/loop.h"
 #include "os/sock.h"
@@ -25,7 +27,7 @@ struct listener {
     struct loop_timer pause;
 };
 
-#define LISTENER_PAUSE_US  (100 * 1000)
+#define LISTENER_PAUSE_US  UINT64_C(100000)
 #define LISTENER_BATCH_MAX 16 // connections taken in one turn, so that those served get theirs
 
 // listener_start accepts on `fd` (borrowed, non-blocking) from now on. 0 or -errno.
