@@ -25,7 +25,11 @@ static void on_signal(struct keeper *k, int signal)
         stop_child_ended(k);
         return;
     case SIGHUP:
-        reload_request(k, 0);
+        // From the kernel when the terminal is closed; from everybody else it means to reload.
+        if (k->has_terminal && !isatty(STDIN_FILENO))
+            stop_begin(k, false);
+        else
+            reload_request(k, 0);
         return;
     case SIGUSR1:
         reload_reopen_logs(k);

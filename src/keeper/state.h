@@ -25,6 +25,7 @@ struct keeper {
     const struct keeper_options *options;
     struct loop *loop;
     bool is_root;
+    bool has_terminal;  // as standard input: its end is that of the instance
     uint64_t files_max; // limit of descriptors that this process was started with, for the apps
     int exit_status;
 

@@ -22,7 +22,8 @@ enum ipc_type {
     IPC_PLAN = 1,    // fds: sealed plan (keeper/plan.h), sealed resolved configuration
     IPC_PLAN_FAILED, // text: errors, one a line
 
-    // keeper -> server. LISTENER, LOG and BOARD of a generation come before its PREPARE.
+    // keeper -> server. LISTENER, LOG and BOARD of a generation come before its PREPARE, all of them,
+    // also those that the generation before had.
     IPC_LISTENER,      // gen, name: address text, or "control"; fd
     IPC_LOG,           // gen, name: path, "stdout", "stderr"; fd
     IPC_BOARD,         // gen, name: app; fd: its scoreboard (wire/scoreboard.h)

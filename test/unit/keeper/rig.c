@@ -65,7 +65,7 @@ int rig_setup(void **state)
     snprintf(r->dir, sizeof r->dir, "%.40s/keeper-XXXXXX", tmp ? tmp : "/tmp");
     assert_non_null(mkdtemp(r->dir));
     snprintf(r->runtime, sizeof r->runtime, "%s/run/t", r->dir);
-    r->keeper_pidfd = r->server_fd = r->control_fd = r->inherited_fd = FD_NONE;
+    r->keeper_pidfd = r->server_fd = r->control_fd = r->inherited_fd = r->terminal_fd = FD_NONE;
     for (size_t i = 0; i < RIG_LISTENERS_MAX; i++)
         r->listener_fds[i] = FD_NONE;
     r->test_fd = bind_path(rig_path(r, "test.sock"), SOCK_SEQPACKET);
@@ -126,6 +126,7 @@ int rig_teardown(void **state)
     fd_close(&r->test_fd);
     fd_close(&r->notify_fd);
     fd_close(&r->inherited_fd);
+    fd_close(&r->terminal_fd);
     remove_tree(r->dir);
     mem_free(r);
     return 0;
@@ -199,6 +200,13 @@ static void run_keeper(const struct rig *r)
         dup2(r->inherited_fd, 3);
         setenv("LISTEN_PID", pid, 1);
         setenv("LISTEN_FDS", "1", 1);
+    }
+    if (r->terminal_fd != FD_NONE) {
+        setsid();
+        int fd = open(ptsname(r->terminal_fd), O_RDWR); // becomes the session's
+        dup2(fd, STDIN_FILENO);
+        close(fd);
+        close(r->terminal_fd);
     }
     setenv("NOTIFY_SOCKET", rig_path(r, "notify.sock"), 1);
     int log_fd = open(rig_path(r, "log"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

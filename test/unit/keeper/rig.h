@@ -24,6 +24,7 @@ struct rig {
     int keeper_pidfd;
     int test_fd;      // where servers connect
     int notify_fd;    // where the keeper tells its state
+    int terminal_fd;  // master of a terminal to start the keeper at; FD_NONE
     int inherited_fd; // a listening socket to start the keeper with; FD_NONE
 
     // What the loader will send; written by rig_write_plan.

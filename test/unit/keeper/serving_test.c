@@ -226,6 +226,23 @@ static void stale_files_are_taken_over(void **state)
     rig_stop(r);
 }
 
+static void end_of_the_terminal_stops(void **state)
+{
+    struct rig *r = *state;
+    r->terminal_fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(r->terminal_fd >= 0);
+    assert_int_equal(grantpt(r->terminal_fd), 0);
+    assert_int_equal(unlockpt(r->terminal_fd), 0);
+    rig_start_serving(r);
+    assert_int_equal(kill(r->keeper, SIGHUP), 0); // as ever
+    rig_prepare(r);
+    rig_commit(r);
+    fd_close(&r->terminal_fd);
+    rig_expect(r, IPC_DRAIN);
+    fd_close(&r->server_fd);
+    assert_int_equal(rig_wait_end(r), 0);
+}
+
 static void inherited_sockets_are_used(void **state)
 {
     struct rig *r = *state;
@@ -285,6 +302,7 @@ int main(void)
         RIG_TEST(stop_while_loading),
         RIG_TEST(second_instance_is_refused),
         RIG_TEST(stale_files_are_taken_over),
+        RIG_TEST(end_of_the_terminal_stops),
         RIG_TEST(inherited_sockets_are_used),
         RIG_TEST(logs_are_opened_and_reopened),
     };

@@ -367,6 +367,23 @@ static void killed_workers_take_their_group_along(void **state)
     rig_stop(r);
 }
 
+static void normal_exits_end_children_when_told_so(void **state)
+{
+    struct rig *r = *state;
+    rig_app(r, "blog", "strays")->keep_children = false;
+    r->apps[0].stop_ms = 50;
+    rig_start_serving(r);
+    rig_start_worker(r, "blog", 1);
+    struct ready one = expect_ready(r, 1);
+    assert_int_equal(kill(-one.pid, 0), 0);
+    close_ready(&one);
+    expect_exit(r, 1, 0);
+    while (kill(-one.pid, 0) == 0)
+        ;
+    assert_int_equal(errno, ESRCH);
+    rig_stop(r);
+}
+
 static void second_term_kills_stubborn_workers(void **state)
 {
     struct rig *r = *state;
@@ -399,6 +416,7 @@ int main(void)
         RIG_TEST(stragglers_of_removed_apps_are_ended),
         RIG_TEST(stop_leaves_no_stray),
         RIG_TEST(killed_workers_take_their_group_along),
+        RIG_TEST(normal_exits_end_children_when_told_so),
         RIG_TEST(second_term_kills_stubborn_workers),
     };
     return cmocka_run_group_tests(TESTS, NULL, NULL);
