@@ -97,8 +97,11 @@ static void close_all(struct keeper *k)
 
 int keeper_run(const struct keeper_options *options)
 {
-    struct keeper k = {
-        .options = options, .is_root = geteuid() == 0, .signal_fd = FD_NONE, .notify.fd = FD_NONE};
+    struct keeper k = {.options = options,
+                       .is_root = geteuid() == 0,
+                       .has_terminal = isatty(STDIN_FILENO) == 1,
+                       .signal_fd = FD_NONE,
+                       .notify.fd = FD_NONE};
     struct err err = {0};
     listeners_init(&k.listeners);
     logs_init(&k.logs);
