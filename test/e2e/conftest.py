@@ -70,7 +70,7 @@ def make_godwit(request):
             print(f"--- {instance.conf}\n{instance.conf.read_text() if instance.conf.exists() else ''}"
                   f"--- stderr\n{instance.stderr.text()[-6000:]}")
         if not os.environ.get("GODWIT_KEEP"):
-            server.remove_base(instance.base)
+            server.remove_base(instance)
     assert not problems, "\n".join(problems)
 
 

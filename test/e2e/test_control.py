@@ -93,6 +93,30 @@ def test_control_socket_is_private(site):
         assert c.get("/api/nothing-here").status == 404
 
 
+def test_control_api(site):
+    """What doc/control-api.md says, by any HTTP client on the socket."""
+    def ask(method, target):
+        with Connection(socket_path) as c:
+            return c.request(method, target, body=b"" if method == "POST" else None)
+
+    socket_path = site.status()["socket"]
+    metrics = ask("GET", "/api/metrics")
+    assert metrics.header("Content-Type").startswith("text/plain")
+    assert re.search(r"^godwit_connections_accepted [1-9]\d*$", metrics.text, re.M)
+    assert ask("GET", "/api/nothing").status == 404
+    wrong = ask("DELETE", "/api/status")
+    assert wrong.status == 405 and wrong.header("Allow") == "GET"
+    assert json.loads(ask("POST", "/api/reopen-logs").body) == {"done": True}
+    before = site.status()["generation"]
+    assert json.loads(ask("POST", "/api/reload").body) == {"done": True}
+    assert site.status()["generation"] > before
+    site.config("nonsense;")
+    failed = ask("POST", "/api/reload")
+    assert failed.status == 422 and "nonsense" in json.loads(failed.body)["errors"][0]
+    assert ask("POST", "/api/stop?now=1").status == 202
+    assert site.process.wait(10) == 0
+
+
 def test_control_is_not_reachable_from_the_network(site):
     assert site.get("/api/status").status == 404
 

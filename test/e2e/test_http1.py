@@ -183,7 +183,7 @@ def shared():
     instance.php()
     yield instance
     instance.finish()
-    server.remove_base(instance.base)
+    server.remove_base(instance)
 
 
 @pytest.mark.parametrize("name,bytes_,status", MALFORMED, ids=[m[0] for m in MALFORMED])

@@ -111,7 +111,7 @@ $wgMainCacheType = CACHE_NONE;
     instance.start()
     yield instance
     instance.finish()
-    remove_base(instance.base)
+    remove_base(instance)
 
 
 @pytest.fixture

@@ -170,6 +170,7 @@ def test_large_answers(site):
 def test_flush_streams(site):
     site.file("gate.php", f"""<?php
         header('Content-Type: text/event-stream');
+        ob_end_flush(); // Debian's output_buffering
         echo "data: first\\n\\n"; flush();
         while (!file_exists('{site.data}/open')) {{ usleep(5000); clearstatcache(); }}
         echo "data: second\\n\\n";""")

@@ -268,5 +268,7 @@ def make_base() -> Path:
     return base
 
 
-def remove_base(base: Path) -> None:
-    shutil.rmtree(base, ignore_errors=True)
+def remove_base(instance: "Godwit") -> None:
+    """Removes the files of an instance that has ended, with what a killed one left of its runtime directory."""
+    shutil.rmtree(instance.base, ignore_errors=True)
+    shutil.rmtree(f"/run/godwit/{instance.name}", ignore_errors=True)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What PHP sees of a request is what it sees under Apache's PHP module. The expected values stand in a table that was
+recorded from Apache; where Apache is installed, it is asked again, and GODWIT_RECORD=1 writes the table anew."""
+import json
+import os
+import re
+
+import pytest
+
+from support import apache, server
+from support.http import Closed, Connection
+from support.php_requests import DUMP, OTHER_SCRIPTS, PLAIN, REQUESTS, SCRIPTS
+
+TABLE = server.ROOT / "test/e2e/data/php_variables.json"
+
+# Values that differ from run to run.
+VOLATILE = ("REMOTE_PORT", "REQUEST_TIME", "REQUEST_TIME_FLOAT", "UNIQUE_ID")
+
+# (requests, what of their answer, why it may differ): regular expressions for the whole of name and place.
+ACCEPTED = []
+
+
+def make_files(www, other) -> None:
+    for root, names in ((www, SCRIPTS), (other, OTHER_SCRIPTS), (www, PLAIN)):
+        for name in names:
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(DUMP if name.lower().endswith((".php", ".phtml")) else "plain")
+
+
+def flat(value, place: str = "") -> dict:
+    """{"server.HTTP_HOST": ..., "get.a.0": ...}; empty arrays are not seen."""
+    if not isinstance(value, (dict, list)):
+        return {place: value}
+    out = {}
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        out.update(flat(item, f"{place}.{key}" if place else str(key)))
+    return out
+
+
+def seen_of(answer, names: dict) -> dict:
+    """What an answer says, as {place: value}, with the run's own names replaced."""
+    seen = {"status": answer.status}
+    text = answer.text or answer.header("X-Seen", "")
+    if answer.header("Location"):
+        seen["location"] = answer.header("Location")
+    if answer.header("Content-Type") == "application/json":
+        seen.update(flat(json.loads(text)))
+    for place, value in list(seen.items()):
+        if place.split(".")[-1] in VOLATILE:
+            del seen[place]
+        elif isinstance(value, str):
+            for real, name in names.items():
+                value = value.replace(real, name)
+            seen[place] = value
+    return seen
+
+
+def ask(port: int, name: str, www, other) -> dict:
+    host = "::1" if name == "over IPv6" else "127.0.0.1"
+    request = REQUESTS[name].replace(b"@PORT@", str(port).encode())
+    with Connection((host, port), 20) as c:
+        c.send(request)
+        try:
+            answer = c.head()
+            while answer.status == 100:
+                answer = c.head()
+            c.body(answer, request.split(b" ")[0].decode())
+        except Closed:
+            return {"status": 0}
+    return seen_of(answer, {str(www): "@WWW@", str(other): "@OTHER@", str(port): "@PORT@"})
+
+
+@pytest.fixture(scope="module")
+def tree():
+    base = server.make_base()
+    www, other = base / "www", base / "other"
+    make_files(www, other)
+    yield base, www, other
+    server.remove_base(base)
+
+
+def pack(table: dict) -> dict:
+    """What most answers have in common stands once; the rest of an answer tells the difference, null for absent."""
+    full = [seen for seen in table.values() if len(seen) > 3]
+    common = {}
+    for place in sorted({p for seen in full for p in seen}):
+        values = [json.dumps(seen.get(place)) for seen in full]
+        most = max(set(values), key=lambda v: (values.count(v), v))
+        if values.count(most) * 2 > len(full) and most != "null":
+            common[place] = json.loads(most)
+    out = {}
+    for name, seen in table.items():
+        if len(seen) <= 3:
+            out[name] = {"only": seen}
+            continue
+        out[name] = {p: v for p, v in sorted(seen.items()) if common.get(p) != v}
+        out[name].update({p: None for p in common if p not in seen})
+    return {"about": "recorded by test_php_apache.py with GODWIT_RECORD=1", "common": common, "requests": out}
+
+
+def unpack(packed: dict) -> dict:
+    table = {}
+    for name, told in packed["requests"].items():
+        seen = told["only"] if "only" in told else {**packed["common"], **told}
+        table[name] = {p: v for p, v in seen.items() if v is not None}
+    return table
+
+
+def differences(expected: dict, seen: dict) -> dict:
+    return {p: (expected.get(p), seen.get(p)) for p in sorted({*expected, *seen}) if expected.get(p) != seen.get(p)}
+
+
+def show(name: str, found: dict) -> str:
+    return "\n".join(f"{name}: {place}: Apache {want!r}, seen {have!r}" for place, (want, have) in found.items())
+
+
+@pytest.mark.skipif(not apache.php_module(), reason="Apache and its PHP module are not installed")
+def test_table_is_what_apache_says(tree):
+    base, www, other = tree
+    instance = apache.Apache(base, www, other)
+    try:
+        said = {name: ask(instance.port, name, www, other) for name in REQUESTS}
+    finally:
+        instance.stop()
+    if os.environ.get("GODWIT_RECORD"):
+        TABLE.write_text(json.dumps(pack(said), indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+    recorded = unpack(json.loads(TABLE.read_text()))
+    assert not "\n".join(show(n, d) for n in REQUESTS if (d := differences(said[n], recorded.get(n, {})))), \
+        "the table is not what Apache says now: GODWIT_RECORD=1 records it"
+
+
+def test_variables_are_those_of_apache(godwit, tree):
+    _, www, other = tree
+    expected = unpack(json.loads(TABLE.read_text()))
+    godwit.config("listen 127.0.0.1:%(port)d [::1]:%(port)d;\nsite _ {\n root %(root)s;\n app php { workers 0..1; }\n"
+                  " path /alias/ { root %(other)s; }\n}\n", root=www, other=other)
+    godwit.start()
+    unused = {rule: True for rule in ACCEPTED}
+    wrong = []
+    for name in REQUESTS:
+        found = differences(expected[name], ask(godwit.port, name, www, other))
+        for place in list(found):
+            for rule in ACCEPTED:
+                if re.fullmatch(rule[0], name) and re.fullmatch(rule[1], place):
+                    unused.pop(rule, None)
+                    found.pop(place, None)
+        if found:
+            wrong.append(show(name, found))
+    assert not wrong, "\n" + "\n".join(wrong)
+    assert not unused, f"rules that accept nothing: {list(unused)}"
