@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // reload -- see reload.h.
 //
-//       reload_request         reload_loaded,                    reload_prepared
-//     IDLE ---------> LOADING ---(all opens)---> PREPARING ----------------------> commit --> IDLE
-//      ^                 |  loader's errors,         |  REFUSED, server died,
-//      |                 |  address or log fails     |  time is over
-//      '---- reload_fail ----------------------------'
+//     IDLE       --reload_request--> LOADING
+//     LOADING    --reload_loaded--> OPENING
+//     OPENING    --all opens--> PREPARING
+//     PREPARING  --reload_prepared--> commit --> IDLE
+//     from each  --reload_fail--> IDLE: loader's errors; an address or a log that does not open;
+//                                 the server refuses, dies, or takes too long
 //
 // Up to the commit only the candidate holds what is new, so that reload_fail has nothing to undo
 // but it.
@@ -23,6 +24,10 @@
 #include "os/fd.h"
 
 #define PREPARE_MS 30000 // longest time from the offer to PREPARED
+// The server closes what a commit gave back a moment after it was told to. Who wants such an
+// address again at once waits for that.
+#define FREED_MS      2000
+#define OPEN_AGAIN_MS 20
 
 static void answer(struct keeper *k, const struct reload_askers *askers, int32_t status,
                    struct str text)
@@ -109,10 +114,31 @@ static void log_addresses(const struct generation *g)
     }
 }
 
+static void open_candidate(struct keeper *k)
+{
+    struct reload *r = &k->reload;
+    struct err err = {0};
+    bool was_freed = r->freed_us && loop_now_us(k->loop) - r->freed_us < (uint64_t)FREED_MS * 1000;
+    if (generation_open(r->candidate, k, &err)) {
+        r->phase = RELOAD_PREPARING;
+        loop_timer_start(k->loop, &r->timer, (uint64_t)PREPARE_MS * 1000);
+        server_offer(k, r->candidate);
+    } else if (was_freed) {
+        loop_timer_start(k->loop, &r->timer, (uint64_t)OPEN_AGAIN_MS * 1000);
+    } else {
+        reload_fail(k, &err);
+    }
+    err_done(&err);
+}
+
 static void on_expired(struct loop_timer *timer)
 {
     struct keeper *k = CONTAINER_OF(timer, struct keeper, reload.timer);
     struct err err = {0};
+    if (k->reload.phase == RELOAD_OPENING) {
+        open_candidate(k);
+        return;
+    }
     err_set(&err, "the server did not prepare the configuration within %d s", PREPARE_MS / 1000);
     reload_fail(k, &err);
     err_done(&err);
@@ -151,10 +177,9 @@ void reload_loaded(struct keeper *k, int plan_fd, int config_fd)
         return; // cancelled meanwhile
     }
     r->candidate = generation_new(++r->last_number, plan_fd, config_fd, &err);
-    if (r->candidate && generation_open(r->candidate, k, &err)) {
-        r->phase = RELOAD_PREPARING;
-        loop_timer_start(k->loop, &r->timer, (uint64_t)PREPARE_MS * 1000);
-        server_offer(k, r->candidate);
+    if (r->candidate) {
+        r->phase = RELOAD_OPENING;
+        open_candidate(k);
     } else {
         reload_fail(k, &err);
     }
@@ -170,6 +195,7 @@ void reload_prepared(struct keeper *k, uint32_t number)
     r->candidate = NULL;
     server_commit(k);
     apps_replace(k, k->current);
+    r->freed_us = old && generation_owns_listener(old) ? loop_now_us(k->loop) : 0;
     if (old)
         generation_close(old);
     log_info("", old ? "config.loaded" : "keeper.started",

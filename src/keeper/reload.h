@@ -16,7 +16,7 @@ struct generation;
 
 #define RELOAD_ASKERS_MAX 64 // who may wait for the outcome of one
 
-enum reload_phase { RELOAD_IDLE, RELOAD_LOADING, RELOAD_PREPARING };
+enum reload_phase { RELOAD_IDLE, RELOAD_LOADING, RELOAD_OPENING, RELOAD_PREPARING };
 
 struct reload_askers {
     uint32_t ids[RELOAD_ASKERS_MAX]; // of IPC_RELOAD
@@ -25,7 +25,8 @@ struct reload_askers {
 
 struct reload {
     enum reload_phase phase;
-    struct generation *candidate; // while PREPARING
+    struct generation *candidate; // while OPENING and PREPARING
+    uint64_t freed_us;            // when the last commit gave addresses back; 0: it gave none
     uint32_t last_number;
     struct loop_timer timer;
     struct loop_task next; // begins the one that waits
@@ -40,7 +41,7 @@ void reload_init(struct reload *r);
 // IPC_RELOAD, which is answered; 0 for nobody.
 void reload_request(struct keeper *k, uint32_t id);
 
-// reload_is_preparing tells that reload.candidate is on its way into force.
+// reload_is_preparing tells that the server is to prepare reload.candidate.
 bool reload_is_preparing(const struct keeper *k);
 
 // reload_loaded: the loader has left a plan (borrowed) and a configuration (taken over).

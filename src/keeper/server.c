@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // server -- see server.h.
 //
-//            start (server_offer, timer)             PREPARED, server_commit
-//      DOWN ----------------------------> STARTING --------------------------> SERVING --.
-//       ^                                    |                                    |  ^    |
-//       PREPARED, |          ended (on_ended)          |                                    |
-//       '----' server_commit
-//       '------------------------------------+------------------------------------'
+//     DOWN --start_with--> STARTING --server_commit--> SERVING --server_commit--> SERVING
+//      ^                      |                           |
+//      '------ on_ended ------'---------------------------'
 //
 // The listening sockets stay open in the keeper all the time: clients wait in their queues.
 #include "keeper/server.h"

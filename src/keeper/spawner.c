@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // spawner -- see spawner.h.
 //
-//     spawner_start --> LOADING --HELLO--> UP --spawner_leave--> LEAVING
-//                          '----------------'----------------------'----ended--> ENDED --check-->
-//                          freed
+//     LOADING --HELLO--> UP --spawner_leave, spawner_kill--> LEAVING
+//        '----------------'-------------------------------------'---on_ended--> ENDED
+//     ENDED --on_check--> freed, when no worker that it forked is still booting
 //
 // Everybody on the channel runs as the app's user, so all are trusted alike: with workers of their
 // own app, and nothing else.

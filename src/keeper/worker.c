@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // worker -- see worker.h.
 //
-//     worker_start --> WAITING --worker_fork--> FORKING --worker_forked--> BOOTING
-//     --worker_ready--> READY
-//                         |                        |                         |  ^ | | | READY may
-//                         come |  | before FORKED        |
-//                         '----- worker_fail ------'------ worker_fail ------'  ' |
-//                                (no process: freed)       (killed; freed when collected)
-//                                <------------'
+//     WAITING   worker_start; for HELLO         --worker_fork--> FORKING
+//     FORKING   the spawner was asked           --worker_forked--> BOOTING
+//     BOOTING   a process; READY may be here    --worker_ready--> READY
+//     READY     the server has its connection   --on_ended--> freed, EXIT is told
+//
+//     worker_fail leads from WAITING to the end, FORKING and BOOTING are killed first. FAILED is
+//     told at once, the end of the process ends the object.
 //
 // Who is who: the spawner says a number (FORKED), the kernel says who sent READY; both must agree,
 // the process must be a child of ours (its spawner forks twice, and the keeper is the reaper of
