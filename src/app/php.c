@@ -27,6 +27,8 @@ enum phase_result php_handle(struct exchange *ex, const struct app_conf *app)
     struct str site_root = site_conf_at(&ex->site->scope)->root;
     struct cgi_env_script script = {
         .document_root = site_root.len ? site_root : t->root,
+        .context_root = t->root,
+        .context_prefix = site_conf(ex)->in_path ? site_conf_prefix(ex->path) : STR(""),
         .file = t->file,
         .name = t->script_name,
         .path_info = t->path_info,

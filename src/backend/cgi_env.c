@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "base/wr.h"
 
-#define VARS_MAX    24 // pairs that the server itself sets
+#define VARS_MAX    26 // pairs that the server itself sets
 #define DECIMAL_MAX 24
 
 static void add(struct cgi_env *env, struct str name, struct str value)
@@ -36,7 +36,8 @@ static struct str protocol_text(unsigned version)
     }
 }
 
-// A target in absolute form ("http://host/path?q") is shown from its path on, as Apache does.
+// A target in absolute form ("http://host/path?q") is shown from its path on. Apache shows it
+// whole; but applications take the variable for a path, and the host is in HTTP_HOST.
 static struct str request_uri(struct str target)
 {
     if (target.len == 0 || target.ptr[0] == '/' || target.ptr[0] == '*')
@@ -63,16 +64,26 @@ static struct str joined(struct arena *a, struct str left, struct str between, s
     return wr_view(&w);
 }
 
+// What the client has called the server; if it has not, the site's own name.
+static struct str server_name(const struct exchange *ex)
+{
+    if (ex->req.host.len)
+        return ex->req.host;
+    if (ex->site && str_find(ex->site->name, '*') == ex->site->name.len
+        && !str_eq(ex->site->name, STR("_")))
+        return ex->site->name;
+    return str_c(ex->peer->local_ip);
+}
+
 static void add_connection(struct exchange *ex, struct cgi_env *env)
 {
     const struct peer *peer = ex->peer;
     unsigned port = ex->req.host_port ? ex->req.host_port : peer->local_port;
     if (!port)
         port = peer->is_tls ? 443 : 80;
-    struct str local = str_c(peer->local_ip);
     add(env, STR("SERVER_SOFTWARE"), STR("godwit"));
-    add(env, STR("SERVER_NAME"), ex->req.host.len ? ex->req.host : local);
-    add(env, STR("SERVER_ADDR"), local);
+    add(env, STR("SERVER_NAME"), server_name(ex));
+    add(env, STR("SERVER_ADDR"), str_c(peer->local_ip));
     add(env, STR("SERVER_PORT"), decimal(&ex->arena, port));
     add(env, STR("REMOTE_ADDR"), str_c(peer->ip));
     add(env, STR("REMOTE_PORT"), decimal(&ex->arena, peer->port));
@@ -87,6 +98,10 @@ static void add_request(struct exchange *ex, const struct cgi_env_script *script
                         struct cgi_env *env)
 {
     add(env, STR("DOCUMENT_ROOT"), script->document_root);
+    if (script->context_root.len) {
+        add(env, STR("CONTEXT_PREFIX"), script->context_prefix);
+        add(env, STR("CONTEXT_DOCUMENT_ROOT"), script->context_root);
+    }
     add(env, STR("SCRIPT_FILENAME"), script->file);
     add(env, STR("GATEWAY_INTERFACE"), STR("CGI/1.1"));
     add(env, STR("SERVER_PROTOCOL"), protocol_text(ex->req.version));
@@ -155,6 +170,9 @@ static void add_headers(struct exchange *ex, int64_t body_bytes, struct cgi_env 
             env->headers[env->header_count++] = *h;
         }
     }
+    // Without a body the client may have said so: 0.
+    if (body_bytes < 0 && header_list_find_id(list, HEADER_CONTENT_LENGTH))
+        body_bytes = 0;
     if (body_bytes >= 0)
         env->headers[env->header_count++] =
             (struct header){STR("Content-Length"), decimal(&ex->arena, (uint64_t)body_bytes),

@@ -14,10 +14,12 @@
 // What runs, as the handler has found it. All borrowed for the exchange's life.
 struct cgi_env_script {
     struct str document_root;
-    struct str file;      // SCRIPT_FILENAME
-    struct str name;      // SCRIPT_NAME: URL path without path info
-    struct str path_info; // empty: none
-    bool redirected;      // the server chose another path than the client asked for
+    struct str context_root;   // the root in force, which a path may have of its own; empty: none
+    struct str context_prefix; // what of the URL path that root stands for
+    struct str file;           // SCRIPT_FILENAME
+    struct str name;           // SCRIPT_NAME: URL path without path info
+    struct str path_info;      // empty: none
+    bool redirected;           // the server chose another path than the client asked for
 };
 
 // The pairs are in the form that the LSAPI codec takes; other codecs walk them.
@@ -32,7 +34,7 @@ struct cgi_env {
 // ones, Proxy, Proxy-Authorization, Expect and names with other characters than letters, digits and
 // "-" are left out (each could pose as another variable); equal names are joined with ", " (Cookie:
 // "; "). `body_bytes` is the exact length of the request's body, -1 when there is none: it decides
-// Content-Length whatever the client wrote.
+// Content-Length whatever the client wrote, or 0 when the client wrote one without a body.
 void cgi_env_make(struct exchange *ex, const struct cgi_env_script *script, int64_t body_bytes,
                   struct cgi_env *out);
 

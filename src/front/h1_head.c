@@ -80,6 +80,14 @@ static const char *copy_head(struct request *req, const struct h1_req *head, str
     return copy.ptr;
 }
 
+// "host:port" of a target in absolute form, as it was sent.
+static struct str authority(const struct request *req, const struct url *url)
+{
+    struct str rest = str_skip(req->target, url->scheme.len + STR("://").len);
+    size_t end = str_find(rest, '/'), mark = str_find(rest, '?');
+    return str_slice(rest, 0, end < mark ? end : mark);
+}
+
 // Reads what target and Host say. NULL, or what is wrong with them.
 static const char *locate(struct request *req, struct str host, struct arena *a)
 {
@@ -92,6 +100,10 @@ static const char *locate(struct request *req, struct str host, struct arena *a)
         where = url.host;
     else if (host.len && !url_host_parse(host, a, &where))
         return url_result_text(URL_BAD_AUTHORITY);
+    // A target in absolute form stands above the Host field (RFC 9112 §3.2.2): who reads the field
+    // later must not see another host than the one whose site answers.
+    if (url.form == URL_ABSOLUTE)
+        header_list_set_id(&req->headers, HEADER_HOST, authority(req, &url));
     req->path = url.path;
     req->query = url.query;
     req->has_query = url.has_query;

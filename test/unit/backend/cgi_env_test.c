@@ -91,8 +91,12 @@ static void what_depends_on_the_request(void **state)
 {
     (void)state;
     script.path_info = STR("");
+    script.context_root = STR("/usr/share/wiki");
+    script.context_prefix = STR("/wiki");
     ex.req.host_port = 9000;
     make();
+    assert_var("CONTEXT_DOCUMENT_ROOT", "/usr/share/wiki");
+    assert_var("CONTEXT_PREFIX", "/wiki");
     assert_false(has_var("PATH_INFO"));
     assert_false(has_var("PATH_TRANSLATED"));
     assert_false(has_var("HTTPS"));
@@ -113,6 +117,23 @@ static void what_depends_on_the_request(void **state)
     assert_var("SERVER_PROTOCOL", "HTTP/1.0");
     assert_var("REMOTE_USER", "ann");
     assert_var("REDIRECT_STATUS", "200");
+}
+
+static void a_host_that_nobody_named(void **state)
+{
+    (void)state;
+
+    static const struct {
+        const char *site, *server_name;
+    } CASES[] = {{"blog.example", "blog.example"}, {"*.example", "192.0.2.1"}, {"_", "192.0.2.1"}};
+
+    ex.req.host = STR("");
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct site site = {.name = str_c(CASES[i].site)};
+        ex.site = &site;
+        make();
+        assert_var("SERVER_NAME", CASES[i].server_name);
+    }
 }
 
 static void targets_become_request_uris(void **state)
@@ -200,9 +221,11 @@ static void equal_names_are_joined(void **state)
 static void content_length_is_what_was_received(void **state)
 {
     (void)state;
-    add_header("Content-Length", "99");
     make();
     assert_null(passed("Content-Length"));
+    add_header("Content-Length", "99");
+    make();
+    assert_true(str_eq(passed("Content-Length")->value, STR("0")));
     cgi_env_make(&ex, &script, 12, &env);
     assert_true(str_eq(passed("Content-Length")->value, STR("12")));
     assert_int_equal(passed("Content-Length")->id, HEADER_CONTENT_LENGTH);
@@ -213,6 +236,7 @@ int main(void)
     static const struct CMUnitTest TESTS[] = {
         cmocka_unit_test_setup(an_ordinary_request, reset),
         cmocka_unit_test_setup(what_depends_on_the_request, reset),
+        cmocka_unit_test_setup(a_host_that_nobody_named, reset),
         cmocka_unit_test_setup(targets_become_request_uris, reset),
         cmocka_unit_test_setup(headers_that_must_not_pass, reset),
         cmocka_unit_test_setup(equal_names_are_joined, reset),
