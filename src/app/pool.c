@@ -54,7 +54,7 @@ static bool is_hopeless(const struct pool *p, uint64_t now_us, enum endpoint_fai
     if (p->queued >= p->set.queue_max)
         return true;
     *out_failure = ENDPOINT_STOPPED;
-    if (!p->in_force && coming == 0)
+    if ((!p->in_force || pool_state.orphaned) && coming == 0)
         return true;
     *out_failure = ENDPOINT_START_FAILED;
     return coming == 0 && p->failures >= POOL_FAILURES_MAX && now_us < p->retry_us;
@@ -168,7 +168,12 @@ static size_t failure_text(const struct pool *p, enum endpoint_failure failure, 
                        p->failures, (int)p->failure_len, p->failure);
         break;
     case ENDPOINT_STOPPED:
-        len = snprintf(room, size, "App \"%s\" is not in the configuration any more.", name);
+        len = snprintf(room, size,
+                       pool_state.orphaned
+                           ? "The server has lost its keeper and ends; app \"%s\" has no "
+                             "worker left."
+                           : "App \"%s\" is not in the configuration any more.",
+                       name);
         break;
     }
     ASSERT(len >= 0);
@@ -265,6 +270,7 @@ void pool_close(void)
     pool_state.inbox_count = 0;
     pool_state.control = NULL;
     pool_state.look_posted = false;
+    pool_state.orphaned = false;
 }
 
 struct pool *pool_ref(struct str name)
@@ -403,6 +409,18 @@ enum pool_exit pool_exited(struct str app, uint32_t id, int status, int32_t *out
         pool_worker_free(w);
     pool_state_unlock();
     return wanted ? POOL_EXIT_WANTED : POOL_EXIT_UNEXPECTED;
+}
+
+void pool_orphan(void)
+{
+    pool_state_lock();
+    pool_state.orphaned = true;
+    list_foreach(&pool_state.all, struct pool, node, p)
+        list_foreach(&p->workers, struct pool_worker, node, w)
+            if (w->state == POOL_WORKER_STARTING)
+                pool_worker_free(w);
+    pool_state_due(0);
+    pool_state_unlock();
 }
 
 void pool_board(struct str app, const struct scoreboard_record *board)

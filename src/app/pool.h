@@ -86,6 +86,10 @@ void pool_board(struct str app, const struct scoreboard_record *board);
 // pool_info keeps what the app's runtime says of itself (JSON text).
 void pool_info(struct str app, struct str json);
 
+// pool_orphan: nobody starts workers any more, nor tells of their end. What the living ones can
+// serve is served; what would wait for another one is refused at once.
+void pool_orphan(void);
+
 // pool_look does what is due: expired waits, starts, retirements, kills. Runs by itself on the
 // control thread's loop; tests with their own clock call it.
 void pool_look(void);

@@ -133,7 +133,7 @@ static uint32_t wanted_starts(const struct pool *p, uint64_t now_us, uint64_t *n
 static uint64_t start_workers(struct pool *p, uint64_t now_us)
 {
     uint64_t next_us = POOL_NEVER;
-    if (!p->in_force)
+    if (!p->in_force || pool_state.orphaned)
         return next_us;
     bool proof = needs_proof(p);
     uint32_t wanted = wanted_starts(p, now_us, &next_us);
@@ -153,11 +153,12 @@ static uint64_t start_workers(struct pool *p, uint64_t now_us)
 
 static void refuse_hopeless(struct pool *p)
 {
-    if (coming(p) > 0 || (p->in_force && p->failures < POOL_FAILURES_MAX))
+    bool stopped = !p->in_force || pool_state.orphaned;
+    if (coming(p) > 0 || (!stopped && p->failures < POOL_FAILURES_MAX))
         return;
     struct ticket *t;
     while ((t = head_of(p)))
-        pool_state_fail(p, t, p->in_force ? ENDPOINT_START_FAILED : ENDPOINT_STOPPED);
+        pool_state_fail(p, t, stopped ? ENDPOINT_STOPPED : ENDPOINT_START_FAILED);
 }
 
 static uint64_t let_spawner_go(struct pool *p, uint64_t now_us)

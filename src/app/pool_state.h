@@ -122,6 +122,7 @@ struct pools {
     unsigned inbox_count;
     struct list orders;
     uint32_t next_id;
+    bool orphaned; // the keeper is gone
     struct loop_task look_task;
     bool look_posted; // the task is on its way
     bool looking;     // what is asked for now is seen by the look that runs

@@ -111,7 +111,8 @@ void pool_worker_part(struct pool_worker *w, enum pool_worker_state state, uint6
     }
     set_state(w, state);
     w->kill_us = kill_us;
-    pool_state_due(kill_us);
+    // Who waits may need another one now.
+    pool_state_due(w->pool->queued ? 0 : kill_us);
 }
 
 // Tells whether the worker is to leave rather than serve on.

@@ -278,6 +278,7 @@ static void on_channel_closed(struct channel *c, const char *why)
     log_error("", "server.orphaned",
               "the keeper %s; running requests are finished, then this process ends",
               why ? why : "is gone");
+    pool_orphan();
     drain(ORPHAN_MS);
 }
 

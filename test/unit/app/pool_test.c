@@ -595,6 +595,34 @@ static void a_removed_app_serves_what_waits(void **state)
     assert_int_equal(clients[3].failure, ENDPOINT_STOPPED);
 }
 
+static void without_a_keeper_nobody_waits_for_a_start(void **state)
+{
+    (void)state;
+    struct pool_settings set = settings();
+    set.workers_max = 4;
+    commit(set);
+    ask(&clients[0]);
+    look();
+    ready(&processes[0]);
+    ask(&clients[1]);
+    look();
+    assert_int_equal(starts, 2);
+    pool_orphan();
+    look();
+    assert_true(clients[1].waits); // for the one that lives
+    give(&clients[0], SLOT_REUSE);
+    look();
+    assert_non_null(clients[1].slot);
+    ask(&clients[2]);
+    give(&clients[1], SLOT_BROKEN);
+    look();
+    assert_int_equal(clients[2].failure, ENDPOINT_STOPPED);
+    ask(&clients[3]);
+    look();
+    assert_int_equal(clients[3].failure, ENDPOINT_STOPPED);
+    assert_int_equal(starts, 2);
+}
+
 // ---- at random
 
 static uint64_t seed;
@@ -739,6 +767,7 @@ int main(void)
         CASE(workers_are_replaced_by_count),
         CASE(a_change_rolls),
         CASE(a_removed_app_serves_what_waits),
+        CASE(without_a_keeper_nobody_waits_for_a_start),
         CASE(torture),
     };
     return cmocka_run_group_tests(TESTS, NULL, NULL);
