@@ -51,6 +51,15 @@ static bool take_status(struct godwit_app_request *req, const sapi_header_struct
     return true;
 }
 
+// A script says "Content-Type:" to have none.
+static bool is_no_type(const sapi_header_struct *header)
+{
+    static const char NAME[] = "Content-Type:";
+    size_t len = sizeof NAME - 1;
+    return header->header_len >= len && strncasecmp(header->header, NAME, len) == 0
+           && header->header[len + strspn(header->header + len, " \t")] == '\0';
+}
+
 static void send_line(struct godwit_app_request *req, const char *line, size_t len)
 {
     char message[128];
@@ -71,7 +80,7 @@ static int on_send_headers(sapi_headers_struct *headers)
     godwit_app_status(req, headers->http_response_code);
     for (sapi_header_struct *h = zend_llist_get_first_ex(&headers->headers, &at); h;
          h = zend_llist_get_next_ex(&headers->headers, &at))
-        if ((h->header[0] | 0x20) != 's' || !take_status(req, h))
+        if (!take_status(req, h) && !is_no_type(h))
             send_line(req, h->header, h->header_len);
     if (headers->send_default_content_type) {
         sapi_header_struct type;

@@ -78,6 +78,9 @@ const char *cgi_resp_finish(struct cgi_resp *r, struct response *resp, int statu
         status = 302;
     if (!status_is_valid(status) || status < 200)
         return "its status is not one of a final answer (200 to 599)";
+    // There is nothing whose type it could be; PHP names one always.
+    if (!status_has_body(status))
+        header_list_remove_id(&resp->headers, HEADER_CONTENT_TYPE);
     resp->status = status;
     return NULL;
 }

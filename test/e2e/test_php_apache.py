@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What PHP sees of a request is what it sees under Apache's PHP module. The expected values stand in a table that was
 recorded from Apache; where Apache is installed, it is asked again, and GODWIT_RECORD=1 writes the table anew."""
+import gzip
 import json
 import os
 import re
@@ -10,9 +11,12 @@ import pytest
 
 from support import apache, server
 from support.http import Closed, Connection
+from support.php_answers import ANSWERS
 from support.php_requests import DUMP, OTHER_SCRIPTS, PLAIN, REQUESTS, SCRIPTS
 
-TABLE = server.ROOT / "test/e2e/data/php_variables.json"
+DATA = server.ROOT / "test/e2e/data"
+TABLE = DATA / "php_variables.json"
+ANSWER_TABLE = DATA / "php_answers.json"
 
 # Values that differ from run to run, or from one version of a server to the next.
 VOLATILE = ("REMOTE_PORT", "REQUEST_TIME", "REQUEST_TIME_FLOAT", "SERVER_SOFTWARE")
@@ -168,6 +172,76 @@ def test_variables_are_those_of_apache(godwit, tree, expected):
         found = differences(expected[name], ask(godwit.port, name, www, other))
         for place in list(found):
             for rule in ACCEPTED:
+                if re.fullmatch(rule[0], name) and re.fullmatch(rule[1], place):
+                    unused.pop(rule, None)
+                    found.pop(place, None)
+        if found:
+            wrong.append(show(name, found))
+    assert not wrong, "\n" + "\n".join(wrong)
+    assert not unused, f"rules that accept nothing: {list(unused)}"
+
+
+# ---- answers
+
+# Fields that tell of the server, or of how it sends.
+OF_SERVER = ("date", "server", "connection", "keep-alive", "transfer-encoding", "content-length", "x-powered-by")
+
+ACCEPTED_ANSWERS = [
+    ("status unknown|status 599|status 418", "status", "Apache makes 500 of statuses that are not in its table"),
+    ("status header", "status|fields", "means the status, as in CGI"),
+    ("space before colon", "status|fields|body", "the space is taken away; Apache refuses the whole answer"),
+    ("virtual", "body", "sub-requests are Apache's own"),
+]
+
+
+def make_answers(www) -> dict:
+    """Writes the scripts; {name: path}."""
+    www.mkdir(parents=True)
+    paths = {}
+    for number, (name, code) in enumerate(ANSWERS.items()):
+        paths[name] = f"/{number}.php"
+        (www / f"{number}.php").write_text("<?php " + code)
+    return paths
+
+
+def answer_of(port: int, name: str, path: str) -> dict:
+    method = "HEAD" if name.endswith("(HEAD)") else "GET"
+    with Connection(("127.0.0.1", port), 20) as c:
+        try:
+            a = c.request(method, path, {"Accept-Encoding": "gzip"})
+        except Closed:
+            return {"status": 0}
+    fields = sorted([n.lower(), v] for n, v in a.headers if n.lower() not in OF_SERVER)
+    if a.header("X-Powered-By"):
+        fields.append(["x-powered-by", "PHP"])
+    body = gzip.decompress(a.body) if a.header("Content-Encoding") == "gzip" and a.body else a.body
+    return {"status": a.status, "fields": fields, "body": body.decode("latin-1")}
+
+
+def ask_apache_for_answers(base, www, paths: dict) -> dict:
+    instance = apache.Apache(base, www, www)
+    try:
+        return {name: answer_of(instance.port, name, path) for name, path in paths.items()}
+    finally:
+        instance.stop()
+
+
+def test_answers_are_those_of_apache(godwit, tree):
+    base = tree[0]
+    www = base / "answers"
+    paths = make_answers(www)
+    said = ask_apache_for_answers(base, www, paths) if apache.php_module() else None
+    if os.environ.get("GODWIT_RECORD"):
+        ANSWER_TABLE.write_text(json.dumps(said, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+    expected = json.loads(ANSWER_TABLE.read_text())
+    assert said is None or said == expected, "Apache says something else than the table; GODWIT_RECORD=1 records it"
+    godwit.config("listen 127.0.0.1:%(port)d;\nsite _ {\n root %(root)s;\n app php { workers 0..1; }\n}\n", root=www)
+    godwit.start()
+    wrong, unused = [], {rule: True for rule in ACCEPTED_ANSWERS}
+    for name, path in paths.items():
+        found = differences(expected[name], answer_of(godwit.port, name, path))
+        for place in list(found):
+            for rule in ACCEPTED_ANSWERS:
                 if re.fullmatch(rule[0], name) and re.fullmatch(rule[1], place):
                     unused.pop(rule, None)
                     found.pop(place, None)

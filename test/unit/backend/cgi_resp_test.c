@@ -26,6 +26,8 @@ static const struct {
 } CASES[] = {
     {"nothing said", 0, {{0}}, 200, -1, {0}, false, 0},
     {"a status", 404, {{"Content-Type", "text/html"}}, 404, -1, {"Content-Type"}, false, 0},
+    {"204 has no type", 204, {{"Content-Type", "text/html"}}, 204, -1, {0}, false, 0},
+    {"304 has no type", 304, {{"Content-Type", "a/b"}, {"ETag", "x"}}, 304, -1, {"ETag"}, false, 0},
     {"Status field", 0, {{"Status", "404 Not Found"}}, 404, -1, {0}, false, 0},
     {"status: in lower case", 0, {{"status", "403"}}, 403, -1, {0}, false, 0},
     {"the packet's status wins", 201, {{"Status", "404"}}, 201, -1, {0}, false, 0},
