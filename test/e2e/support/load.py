@@ -69,7 +69,8 @@ class Load:
                     connection.close()
                 connection = None
             self._note(reason, began)
-            if connection and not self.keep_alive:
+            # A server that says that it closes is believed, as browsers do.
+            if connection and (not self.keep_alive or (answer.header("Connection") or "").lower() == "close"):
                 connection.close()
                 connection = None
             if self.pause or reason:
