@@ -55,11 +55,38 @@ static void skip_blank(struct lex *l)
     }
 }
 
+// The length of a placeholder such as {host}, which belongs to its word; 0 when none stands here. A
+// block has white space or ";" in it.
+static size_t placeholder(const struct lex *l)
+{
+    size_t at = 1;
+    while (at < l->left.len
+           && ((l->left.ptr[at] >= 'a' && l->left.ptr[at] <= 'z') || l->left.ptr[at] == '_'))
+        at++;
+    bool is_one = peek(l) == '{' && at > 1 && at < l->left.len && l->left.ptr[at] == '}';
+    return is_one ? at + 1 : 0;
+}
+
+static bool skip_placeholder(struct lex *l)
+{
+    size_t bytes = placeholder(l);
+    for (size_t i = 0; i < bytes; i++)
+        advance(l);
+    return bytes > 0;
+}
+
+static bool is_word_end(const struct lex *l)
+{
+    return !l->left.len || is_space(peek(l)) || (is_punctuation(peek(l)) && !placeholder(l));
+}
+
 // A quoted string or a bad word is left behind as a whole, so that one slip gives one message.
 static void skip_word(struct lex *l)
 {
-    while (l->left.len && !is_space(peek(l)) && !is_punctuation(peek(l)))
-        advance(l);
+    while (!is_word_end(l)) {
+        if (!skip_placeholder(l))
+            advance(l);
+    }
 }
 
 static void report_control(struct lex *l)
@@ -72,7 +99,9 @@ static struct lex_token word(struct lex *l)
 {
     struct lex_token token = {.kind = LEX_WORD, .pos = l->pos};
     const char *start = l->left.ptr;
-    while (l->left.len && !is_space(peek(l)) && !is_punctuation(peek(l))) {
+    while (!is_word_end(l)) {
+        if (skip_placeholder(l))
+            continue;
         if (is_quote(peek(l)) || is_control(peek(l))) {
             if (is_control(peek(l))) {
                 report_control(l);
@@ -189,7 +218,7 @@ struct lex_token lex_next(struct lex *l)
     }
     if (is_quote(peek(l)))
         return string(l);
-    if (!is_punctuation(peek(l)))
+    if (!is_word_end(l))
         return word(l);
     token.kind = peek(l) == ';' ? LEX_END_OF_DIRECTIVE : peek(l) == '{' ? LEX_OPEN : LEX_CLOSE;
     advance(l);

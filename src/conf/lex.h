@@ -9,7 +9,7 @@
 #include "conf/tree.h"
 
 enum lex_kind {
-    LEX_WORD,             // bare
+    LEX_WORD,             // bare; {name} in it is a part of it
     LEX_STRING,           // was in quotes; may be empty
     LEX_END_OF_DIRECTIVE, // ;
     LEX_OPEN,             // {

@@ -76,6 +76,10 @@ static void texts_become_trees(void **state)
         {"strings", "a \"b c\" 'd;e' \"\" '#';", "a \"b c\" \"d;e\" \"\" \"#\";\n"},
         {"escapes", "a \"\\\\ \\\" \\' \\n \\t\";", "a \"\\\\ \\\" ' \\n \\t\";\n"},
         {"backslashes outside of double quotes stay", "a \\.php$ '\\d';", "a \\.php$ \\d;\n"},
+        {"placeholders", "root /srv/{host}/{a_b}{c}; t {path} x;",
+         "root \"/srv/{host}/{a_b}{c}\";\nt \"{path}\" x;\n"},
+        {"blocks that look alike", "a {b;}c{d {e;}}",
+         "a {\n    b;\n}\nc {\n    d {\n        e;\n    }\n}\n"},
         {"byte order mark",
          "\xef\xbb\xbf"
          "a;",
