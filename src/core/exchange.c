@@ -214,12 +214,9 @@ void exchange_resume(struct exchange *ex)
     walk(ex);
 }
 
-bool exchange_rewrite(struct exchange *ex, struct str path, struct str query)
+// The handlers' state of before is nobody's any more.
+static void set_path(struct exchange *ex, struct str path, struct str query)
 {
-    ASSERT(!ex->responded && ex->site);
-    if (ex->rewrites >= REWRITES_MAX)
-        return false;
-    ex->rewrites++;
     ex->req.path = merge_slashes(&ex->arena, path);
     ex->req.query = query;
     ex->req.has_query = query.len > 0;
@@ -227,6 +224,15 @@ bool exchange_rewrite(struct exchange *ex, struct str path, struct str query)
     ex->target = (struct target){0};
     ex->on_abort = NULL;
     ex->handler_data = NULL;
+}
+
+bool exchange_rewrite(struct exchange *ex, struct str path, struct str query)
+{
+    ASSERT(!ex->responded && ex->site);
+    if (ex->rewrites >= REWRITES_MAX)
+        return false;
+    ex->rewrites++;
+    set_path(ex, path, query);
     if (ex->walking) {
         ex->restart = true;
         return true;
@@ -234,6 +240,49 @@ bool exchange_rewrite(struct exchange *ex, struct str path, struct str query)
     ex->phase = ex->module = 0;
     walk(ex);
     return true;
+}
+
+bool exchange_is_rewritten(const struct exchange *ex)
+{
+    return ex->rewrites > 0;
+}
+
+static void walk_diverted(struct loop_task *task)
+{
+    struct exchange *ex = CONTAINER_OF(task, struct exchange, divert);
+    ASSERT(ex->magic == EXCHANGE_MAGIC);
+    if (ex->aborted)
+        return;
+    set_path(ex, ex->divert_path, (struct str){0});
+    ex->phase = PHASE_HANDLE;
+    ex->module = 0;
+    walk(ex);
+}
+
+void exchange_divert(struct exchange *ex, struct str path)
+{
+    ASSERT(!ex->responded && ex->site);
+    ex->rewrites++;
+    ex->divert_path = path;
+    ex->divert.run = walk_diverted;
+    loop_later(ex->thread->loop, &ex->divert);
+}
+
+bool exchange_is_diverted(const struct exchange *ex)
+{
+    return ex->divert_path.ptr != NULL;
+}
+
+void *exchange_data(const struct exchange *ex, const struct module *m)
+{
+    return ex->module_data ? ex->module_data[m->index] : NULL;
+}
+
+void exchange_set_data(struct exchange *ex, const struct module *m, void *data)
+{
+    if (!ex->module_data)
+        ex->module_data = arena_array(&ex->arena, void *, module_count());
+    ex->module_data[m->index] = data;
 }
 
 void exchange_respond(struct exchange *ex)
@@ -285,6 +334,17 @@ static struct str page_of(struct exchange *ex, int status, struct str cause)
     return page;
 }
 
+// Tells whether a module answers instead. What could not be understood has no path.
+static bool is_diverted(struct exchange *ex, int *status)
+{
+    if (!ex->path || ex->req.path.len == 0)
+        return false;
+    for (size_t i = 0; i < module_count(); i++)
+        if (module_at(i)->refuse && module_at(i)->refuse(ex, status))
+            return true;
+    return false;
+}
+
 void exchange_refuse(struct exchange *ex, int status, const char *event, const char *cause, ...)
 {
     if (ex->aborted)
@@ -302,14 +362,17 @@ void exchange_refuse(struct exchange *ex, int status, const char *event, const c
         ex->facts.cause = arena_dup(&ex->arena, text);
 
     body_close(ex->resp.body);
-    ex->resp.status = status;
+    ex->resp.body = NULL;
     ex->resp.reason = (struct str){0};
     keep_refusal_headers(&ex->resp.headers);
+    if (status == 503 && !header_list_find_id(&ex->resp.headers, HEADER_RETRY_AFTER))
+        header_list_add_id(&ex->resp.headers, HEADER_RETRY_AFTER, STR(RETRY_AFTER_S));
+    if (is_diverted(ex, &status))
+        return;
+    ex->resp.status = status;
     header_list_add_id(&ex->resp.headers, HEADER_CONTENT_TYPE,
                        ex->peer->is_control ? STR("application/json")
                                             : STR("text/html; charset=utf-8"));
-    if (status == 503 && !header_list_find_id(&ex->resp.headers, HEADER_RETRY_AFTER))
-        header_list_add_id(&ex->resp.headers, HEADER_RETRY_AFTER, STR(RETRY_AFTER_S));
     ex->resp.body = body_text(&ex->arena, page_of(ex, status, text));
     exchange_respond(ex);
 }
@@ -362,6 +425,7 @@ void exchange_end(struct exchange *ex)
 {
     ASSERT(ex->magic == EXCHANGE_MAGIC && !ex->walking);
     struct thread *t = ex->thread;
+    loop_later_cancel(&ex->divert);
     body_close(ex->resp.body);
     body_close(ex->req.body);
     count(ex);

@@ -24,6 +24,7 @@
 #include "os/sock.h"
 
 struct exchange;
+struct module;
 
 // What a protocol supplies.
 struct front_ops {
@@ -105,6 +106,9 @@ struct exchange {
     struct list_node node; // in the thread's list
     unsigned phase, module, rewrites;
     bool walking, restart, responded, aborted;
+    void **module_data; // by module->index; NULL: none has any
+    struct loop_task divert;
+    struct str divert_path;
     char scope[24];
 };
 
@@ -133,6 +137,22 @@ void exchange_resume(struct exchange *ex);
 // or by a handler before it responds.
 bool exchange_rewrite(struct exchange *ex, struct str path, struct str query);
 
+// exchange_is_rewritten tells whether the path is not the client's any more.
+bool exchange_is_rewritten(const struct exchange *ex);
+
+// exchange_divert has the handlers (PHASE_HANDLE only) answer for another path of the site,
+// decoded, of the exchange's arena: at the end of this turn, when whoever has failed is out of its
+// callback. From module.refuse only.
+void exchange_divert(struct exchange *ex, struct str path);
+
+// exchange_is_diverted tells whether the answer is for exchange_divert's path.
+bool exchange_is_diverted(const struct exchange *ex);
+
+// exchange_data is what module `m` keeps on the exchange with exchange_set_data; NULL before that.
+// Stays through rewrites; memory is of the exchange's arena or deferred there.
+void *exchange_data(const struct exchange *ex, const struct module *m);
+void exchange_set_data(struct exchange *ex, const struct module *m, void *data);
+
 // exchange_respond sends what resp holds; exactly once per exchange (ASSERT). After an abort it
 // does nothing.
 void exchange_respond(struct exchange *ex);
@@ -140,7 +160,8 @@ void exchange_respond(struct exchange *ex);
 // exchange_refuse answers `status` with a short page that shows the status and request id. For 5xx,
 // `cause` (a full sentence naming limit, value and setting; printf form) is logged under event
 // `event`; NULL event: nothing is logged beyond the access log. Of the headers set so far only
-// Allow, Content-Range, Retry-After and WWW-Authenticate stay. 503 gets Retry-After.
+// Allow, Content-Range, Retry-After and WWW-Authenticate stay. 503 gets Retry-After. A module may
+// answer in its stead (module.refuse).
 PRINTF_LIKE(4, 5)
 void exchange_refuse(struct exchange *ex, int status, const char *event, const char *cause, ...);
 

@@ -52,6 +52,10 @@ struct module {
     // respond may change head or wrap the body source before the front sends (a filter). May be
     // NULL.
     void (*respond)(struct exchange *ex);
+    // refuse is called when the server itself refuses with *status (exchange_refuse), before the
+    // page is made: it may change the status, or call exchange_divert and return true. Not for
+    // requests that could not be understood. May be NULL.
+    bool (*refuse)(struct exchange *ex, int *status);
     // log is called once when the exchange is over. May be NULL.
     void (*log)(struct exchange *ex);
     // runs_script tells whether the module's handler runs files of this name ("a.php") for the
