@@ -11,17 +11,24 @@
 #include "core/spool.h"
 #include "core/target.h"
 #include "feature/access_log.h"
+#include "feature/answer.h"
+#include "feature/error_page.h"
+#include "feature/expires.h"
+#include "feature/header_rules.h"
 #include "feature/htaccess.h"
 #include "feature/index.h"
+#include "feature/redirect.h"
 #include "feature/static.h"
 #include "front/accept.h"
 
 // Within a phase the first that takes a request answers it: what refuses stands first, an index is
-// chosen before an app may run it, and files are what is left.
+// chosen before an app may run it, and files are what is left. Of what changes answers, the page
+// for an error stands first, and the fields that a site asks for last.
 static struct module *const MODULES[] = {
-    &server_conf_module, &listen_module, &front_module,      &site_conf_module,
-    &target_module,      &spool_module,  &htaccess_module,   &index_module,
-    &app_conf_module,    &static_module, &access_log_module,
+    &server_conf_module, &listen_module,  &front_module,        &site_conf_module,
+    &target_module,      &spool_module,   &redirect_module,     &htaccess_module,
+    &answer_module,      &index_module,   &app_conf_module,     &static_module,
+    &error_page_module,  &expires_module, &header_rules_module, &access_log_module,
 };
 
 void modules_register(void)

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// redirect -- see redirect.h. Only the path that the client has asked for is looked at: one that
+// the server has put in its place would lead the client in a circle.
+#include "feature/redirect.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/buf.h"
+#include "core/exchange.h"
+#include "http/escape.h"
+#include "http/header.h"
+#include "http/url.h"
+
+struct rule {
+    struct str from; // of a prefix: without the "*", ends with "/"
+    struct str to;
+    int status;
+    bool is_prefix;
+};
+
+struct rules {
+    struct rule *items;
+    size_t count;
+};
+
+// The name that the site is to be asked for.
+struct host {
+    struct str text; // as written; empty: any
+    struct url_host parts;
+};
+
+struct redirect_conf {
+    struct rules own; // of the scope that is being read
+    struct host host;
+    bool to_https;
+    // private
+    struct rules all; // with those of outside, which come last
+};
+
+static bool is_target(struct str to)
+{
+    for (size_t i = 0; i < to.len; i++)
+        if ((unsigned char)to.ptr[i] <= ' ' || (unsigned char)to.ptr[i] >= 0x7f)
+            return false;
+    if (str_starts(to, STR("/")))
+        return !str_starts(to, STR("//"));
+    size_t scheme_len = str_find(to, ':');
+    return scheme_len > 0 && str_starts(str_skip(to, scheme_len), STR("://"))
+           && to.len > scheme_len + 3;
+}
+
+// Without a slash behind the host, what follows the prefix would become a part of the name.
+static bool can_be_continued(struct str to)
+{
+    if (str_find(to, '?') < to.len || str_find(to, '#') < to.len)
+        return false;
+    if (to.ptr[0] == '/')
+        return true;
+    struct str rest = str_skip(to, str_find(to, ':') + 3);
+    return str_find(rest, '/') < rest.len;
+}
+
+static bool check_prefix(const struct tree_node *node, const struct rule *rule, struct err *err)
+{
+    if (!can_be_continued(rule->to)) {
+        return tree_error(
+            err, node->arg_pos[1],
+            "what follows the prefix can't be put behind \"%.*s\", a path or URL with "
+            "a \"/\" behind its host and without \"?\" was expected",
+            STR_ARG(rule->to));
+    }
+    if (str_starts(rule->to, rule->from)) {
+        return tree_error(err, node->arg_pos[1],
+                          "\"redirect\" leads to where it begins, a target that does not begin "
+                          "with \"%.*s\" was expected",
+                          STR_ARG(rule->from));
+    }
+    return true;
+}
+
+static bool read_status(const struct tree_node *node, int *out)
+{
+    static const struct {
+        struct str word;
+        int status;
+    } STATUSES[] = {
+        {STR_INIT("301"), 301}, {STR_INIT("302"), 302}, {STR_INIT("303"), 303},
+        {STR_INIT("307"), 307}, {STR_INIT("308"), 308},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(STATUSES); i++) {
+        if (str_eq(node->args[2], STATUSES[i].word)) {
+            *out = STATUSES[i].status;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_rule(const struct tree_node *node, struct rule *rule, struct err *err)
+{
+    struct str from = node->args[0];
+    if (!str_starts(from, STR("/")) || str_find(from, '?') < from.len || str_has_ctl(from)) {
+        return tree_error(err, node->arg_pos[0],
+                          "\"redirect\" is from \"%.*s\", a path, or a prefix and \"*\" as in "
+                          "/old/*, was expected",
+                          STR_ARG(from));
+    }
+    rule->is_prefix = str_ends(from, STR("/*"));
+    rule->from = str_slice(from, 0, from.len - rule->is_prefix);
+    rule->to = node->args[1];
+    rule->status = 302;
+    if (!is_target(rule->to)) {
+        return tree_error(err, node->arg_pos[1],
+                          "\"redirect\" is to \"%.*s\", a path or a URL such as "
+                          "https://www.example.org/ was expected",
+                          STR_ARG(rule->to));
+    }
+    if (node->arg_count > 2 && !read_status(node, &rule->status)) {
+        return tree_error(err, node->arg_pos[2],
+                          "the status of \"redirect\" is \"%.*s\", 301, 302, 303, 307 or 308 was "
+                          "expected",
+                          STR_ARG(node->args[2]));
+    }
+    if (rule->is_prefix)
+        return check_prefix(node, rule, err);
+    if (str_eq(rule->from, rule->to))
+        return tree_error(err, node->arg_pos[1], "\"redirect\" leads to where it begins");
+    return true;
+}
+
+static bool parse(const struct key *key, const struct tree_node *node, struct arena *a, void *field,
+                  struct err *err)
+{
+    struct rules *rules = field;
+    struct rule rule;
+    if (!key_args_check(key, node, 2, 3, err) || !read_rule(node, &rule, err))
+        return false;
+    rule.from = arena_dup(a, rule.from);
+    rule.to = arena_dup(a, rule.to);
+    struct rule *items = arena_array(a, struct rule, rules->count + 1);
+    if (rules->count)
+        memcpy(items, rules->items, rules->count * sizeof *items);
+    items[rules->count] = rule;
+    *rules = (struct rules){items, rules->count + 1};
+    return true;
+}
+
+static void print(const struct key *key, const void *field, struct buf *out)
+{
+    const struct rules *rules = field;
+    (void)key;
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct rule *rule = &rules->items[i];
+        buf_fmt(out, "%s", i ? "\n" : "");
+        tree_quote(rule->from, out);
+        buf_fmt(out, "%s ", rule->is_prefix ? "*" : "");
+        tree_quote(rule->to, out);
+        buf_fmt(out, " %d", rule->status);
+    }
+}
+
+static const struct key_type TYPE = {"redirect", "FROM TO [STATUS]", parse, print};
+
+static bool parse_host(const struct key *key, const struct tree_node *node, struct arena *a,
+                       void *field, struct err *err)
+{
+    struct host host;
+    if (!key_args_check(key, node, 1, 1, err))
+        return false;
+    host.text = arena_dup(a, node->args[0]);
+    if (!url_host_parse(host.text, a, &host.parts)) {
+        return tree_error(err, node->arg_pos[0],
+                          "\"redirect_host\" is \"%.*s\", a host name, perhaps with a port, was "
+                          "expected",
+                          STR_ARG(host.text));
+    }
+    *(struct host *)field = host;
+    return true;
+}
+
+static void print_host(const struct key *key, const void *field, struct buf *out)
+{
+    (void)key;
+    tree_quote(((const struct host *)field)->text, out);
+}
+
+static const struct key_type HOST_TYPE = {"host", "NAME", parse_host, print_host};
+
+static const struct key KEYS[] = {
+    {
+        .name = "redirect",
+        .type = &TYPE,
+        .offset = offsetof(struct redirect_conf, own),
+        .scopes = KEY_SITE | KEY_PATH,
+        .help = "Sends the client from the path FROM to TO, a path or a whole URL. FROM is one "
+                "path, or with * at its end all below it: then what follows is put behind TO. The "
+                "query is kept unless TO has one. STATUS is 302 if it is not given; 301 and 308 "
+                "are kept by browsers for long. The first rule that fits counts, those of a path "
+                "before those of its site.",
+        .example = "/blog/* https://blog.example/ 301",
+        .repeats = true,
+        .def_words = "no redirects",
+    },
+    {
+        .name = "redirect_https",
+        .type = &KEY_FLAG,
+        .offset = offsetof(struct redirect_conf, to_https),
+        .scopes = KEY_TOP | KEY_SITE | KEY_PATH,
+        .def = "off",
+        .help = "Sends clients that have come without TLS to the same URL with https. Behind a "
+                "proxy that does TLS, say who it is with trusted_proxies.",
+        .example = "on",
+    },
+    {
+        .name = "redirect_host",
+        .type = &HOST_TYPE,
+        .offset = offsetof(struct redirect_conf, host),
+        .scopes = KEY_SITE | KEY_PATH,
+        .help = "Sends clients that have asked for another of the site's names to the same URL at "
+                "this one.",
+        .example = "www.example.org",
+        .def_words = "any name of the site",
+    },
+};
+
+static bool check(void *arg, unsigned scope, struct tree_pos pos, struct arena *a, struct err *err)
+{
+    struct redirect_conf *conf = arg;
+    (void)scope;
+    (void)pos;
+    (void)err;
+    size_t count = conf->own.count + conf->all.count;
+    if (conf->own.count == 0)
+        return true;
+    struct rule *items = arena_array(a, struct rule, count);
+    memcpy(items, conf->own.items, conf->own.count * sizeof *items);
+    if (conf->all.count)
+        memcpy(items + conf->own.count, conf->all.items, conf->all.count * sizeof *items);
+    conf->all = (struct rules){items, count};
+    conf->own = (struct rules){0};
+    return true;
+}
+
+// Puts the query of the request behind a location that has none.
+static void go(struct exchange *ex, int status, struct buf *location)
+{
+    bool ok = true;
+    struct str text = buf_view(location);
+    if (ex->req.has_query && str_find(text, '?') == text.len) {
+        // What stands behind "#" stays at the end.
+        struct str fragment = arena_dup(&ex->arena, str_skip(text, str_find(text, '#')));
+        struct str before = arena_dup(&ex->arena, str_slice(text, 0, text.len - fragment.len));
+        buf_take(location, text.len);
+        ok = buf_put(location, before) && buf_put(location, STR("?"))
+             && buf_put(location, ex->req.query) && buf_put(location, fragment);
+    }
+    ASSERT(ok); // no ceiling
+    struct str whole = arena_dup(&ex->arena, buf_view(location));
+    buf_done(location);
+    exchange_redirect(ex, status, whole);
+}
+
+static bool go_by_rule(struct exchange *ex, const struct rule *rule)
+{
+    struct str path = ex->req.path;
+    if (rule->is_prefix ? !str_starts(path, rule->from) : !str_eq(path, rule->from))
+        return false;
+    struct buf location = {0};
+    bool ok = buf_put(&location, rule->to);
+    if (rule->is_prefix)
+        ok = ok && escape_path(&location, str_skip(path, rule->from.len));
+    ASSERT(ok);
+    go(ex, rule->status, &location);
+    return true;
+}
+
+static bool is_host(const struct exchange *ex, const struct url_host *wanted)
+{
+    return str_eq(wanted->name, ex->req.host)
+           && (wanted->port < 0 || (unsigned)wanted->port == ex->req.host_port);
+}
+
+// To the same path elsewhere. HTTP/1.0 clients without Host cannot be told where they are.
+static bool go_canonical(struct exchange *ex, const struct redirect_conf *conf)
+{
+    bool wrong_host = conf->host.text.len && !is_host(ex, &conf->host.parts);
+    bool wrong_scheme = conf->to_https && !ex->peer->is_tls;
+    struct str host = conf->host.text.len ? conf->host.text : ex->req.host;
+    if ((!wrong_host && !wrong_scheme) || !host.len)
+        return false;
+    struct buf location = {0};
+    bool is_https = conf->to_https || ex->peer->is_tls;
+    bool ok = buf_put(&location, is_https ? STR("https://") : STR("http://"))
+              && buf_put(&location, host) && escape_path(&location, ex->req.path);
+    ASSERT(ok);
+    // 308 keeps the method; 301 is what everybody knows.
+    bool is_read = ex->req.method == HTTP_GET || ex->req.method == HTTP_HEAD;
+    go(ex, is_read ? 301 : 308, &location);
+    return true;
+}
+
+static enum phase_result rewrite(struct exchange *ex)
+{
+    const struct redirect_conf *conf = module_conf(ex, &redirect_module);
+    if (!conf->all.count && !conf->to_https && !conf->host.text.len)
+        return PHASE_NEXT;
+    if (exchange_is_rewritten(ex))
+        return PHASE_NEXT;
+    if (go_canonical(ex, conf))
+        return PHASE_DONE;
+    for (size_t i = 0; i < conf->all.count; i++)
+        if (go_by_rule(ex, &conf->all.items[i]))
+            return PHASE_DONE;
+    return PHASE_NEXT;
+}
+
+struct module redirect_module = {
+    .name = "redirect",
+    .keys = KEYS,
+    .key_count = ARRAY_LEN(KEYS),
+    .conf_size = sizeof(struct redirect_conf),
+    .check = check,
+    .hooks = {[PHASE_REWRITE] = rewrite},
+};

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""redirect, redirect_https and redirect_host: to another URL, with what belongs to the request kept."""
+import pytest
+
+from support.wrong import refused
+
+RULES = """
+    redirect /old /new;
+    redirect /moved/* /here/ 301;
+    redirect /shop/* https://shop.example/store/ 308;
+    redirect /search /find?from=old;
+    redirect /anchor /page#part;
+    redirect /first/x /exact;
+    redirect /first/* /prefix/;
+    path /wiki/ { redirect /wiki/Main /wiki/Home 303; redirect /old /not-here; }
+"""
+
+
+@pytest.mark.parametrize("target,status,location", [
+    ("/old", 302, "/new"), ("/old?a=1&b=%2f", 302, "/new?a=1&b=%2f"), ("/old/", 404, None), ("/older", 404, None),
+    ("/moved/", 301, "/here/"), ("/moved/a/b%20c?q", 301, "/here/a/b%20c?q"), ("/moved", 404, None),
+    ("/moved/..%5c..//x", 301, "/here/..%5C../x"), ("/moved/%0d%0aX:%20y", 301, "/here/%0D%0AX:%20y"),
+    ("/shop/item/1", 308, "https://shop.example/store/item/1"), ("/shop/.evil.example", 308, "https://shop.example/store/.evil.example"),
+    ("/search?q=1", 302, "/find?from=old"), ("/anchor?q=1", 302, "/page?q=1#part"),
+    ("/first/x", 302, "/exact"), ("/first/y", 302, "/prefix/y"), ("//old", 302, "/new"), ("/x/../old", 302, "/new"),
+    ("/wiki/Main", 303, "/wiki/Home"),
+])
+def test_rules(godwit, target, status, location):
+    godwit.simple(RULES)
+    answer = godwit.get(target)
+    assert (answer.status, answer.header("Location")) == (status, location)
+
+
+def test_every_method_is_redirected_and_the_connection_stays(godwit):
+    godwit.simple("redirect /old /new 307;")
+    with godwit.connect() as c:
+        for method in ("GET", "HEAD", "POST", "DELETE"):
+            answer = c.request(method, "/old", body=b"x=1" if method == "POST" else None)
+            assert (answer.status, answer.header("Location")) == (307, "/new")
+
+
+def test_a_whole_site_moves(godwit):
+    godwit.config("listen 127.0.0.1:%(port)d;\nsite old.example { redirect /* https://new.example/ 301; }\n"
+                  "site _ { root %(www)s; }\n")
+    godwit.start()
+    answer = godwit.get("/a/b?c=d", host="old.example")
+    assert (answer.status, answer.header("Location")) == (301, "https://new.example/a/b?c=d")
+    assert godwit.get("/a/b", host="other.example").status == 404
+
+
+def test_redirect_https_and_redirect_host(godwit):
+    godwit.file("index.html", "home")
+    godwit.config("listen 127.0.0.1:%(port)d;\n"
+                  "site secure.example { root %(www)s; redirect_https on; path /plain/ { redirect_https off; root %(www)s; } }\n"
+                  "site www.example *.www.example { root %(www)s; redirect_host www.example; }\n"
+                  "site both.example _ { root %(www)s; redirect_host both.example; redirect_https on; }\n")
+    godwit.start()
+    for host, target, location in [
+        ("secure.example", "/a%20b?q=1", "https://secure.example/a%20b?q=1"),
+        (f"secure.example:{godwit.port}", "/", "https://secure.example/"),
+        ("a.www.example", "/x", "http://www.example/x"),
+        ("somebody.example", "/x", "https://both.example/x"),
+        ("both.example", "/x", "https://both.example/x"),
+    ]:
+        answer = godwit.get(target, host=host)
+        assert (answer.status, answer.header("Location")) == (301, location), host
+    assert godwit.request("POST", "/x", body=b"1", host="secure.example").status == 308
+    assert godwit.get("/plain/", host="secure.example").text == "home"
+    assert godwit.get("/", host="www.example").text == "home"
+    assert godwit.get("/", host="WWW.example:80").text == "home"
+
+
+@pytest.mark.parametrize("directive,words", [
+    ("redirect old /new;", "from \"old\""), ("redirect /old new;", "to \"new\""), ("redirect /old //evil.example/;", "to"),
+    ("redirect /old /new 200;", "200.*301"), ("redirect /old/* https://new.example;", "behind its host"),
+    ("redirect /old/* /old/new/;", "begins"), ("redirect /old /old;", "begins"), ("redirect /old;", "1 argument"),
+    ("redirect /old javascript:x;", "to"), ("redirect /old/* /new?x=;", "without \"\\?\""),
+    ("redirect_host \"a b\";", "host name"), ("redirect_https maybe;", "on or off"), ("redirect /old \"/a b\";", "to"),
+])
+def test_wrong_rules_are_refused(godwit, directive, words):
+    refused(godwit, directive, words)
