@@ -138,24 +138,15 @@ static void on_closed(struct channel *c, const char *why)
     }
 }
 
-static void start_with(struct keeper *k, struct generation *g);
-
-static void start_again(struct keeper *k)
-{
-    start_with(k, reload_is_preparing(k) ? k->reload.candidate : k->current);
-}
-
-// Starts another one of the current generation, later the quicker the last ones died.
+// Starts another one, later the quicker the last ones died; from the loop, so that starts that fail
+// do not pile up.
 static void schedule(struct keeper *k, bool was_quick)
 {
     struct server *s = &k->server;
     s->quick_deaths = was_quick ? s->quick_deaths + 1 : 0;
     size_t step = s->quick_deaths < ARRAY_LEN(BACKOFF_MS) ? s->quick_deaths : ARRAY_LEN(BACKOFF_MS);
     uint64_t wait_ms = step == 0 ? 0 : BACKOFF_MS[step - 1];
-    if (wait_ms == 0)
-        start_again(k);
-    else
-        loop_timer_start(k->loop, &s->timer, wait_ms * 1000);
+    loop_timer_start(k->loop, &s->timer, wait_ms * 1000);
 }
 
 // What follows the end of the process, or a start that failed.
@@ -180,10 +171,8 @@ static void down(struct keeper *k, const char *how, bool was_quick)
     // A failed first start ends the instance; what ended for a candidate makes place at once.
     if (stop_is_begun(k))
         stop_server_ended(k);
-    else if (reload_is_preparing(k))
-        start_again(k);
-    else if (k->current)
-        schedule(k, was_quick);
+    else if (k->current || reload_is_preparing(k))
+        schedule(k, was_quick && !reload_is_preparing(k));
 }
 
 static void on_ended(struct child *child, int status)
@@ -201,19 +190,6 @@ static void on_ended(struct child *child, int status)
         log_error("", "server.died", "the server process %s; another one is started", how);
     uint64_t lived_us = loop_now_us(k->loop) - s->started_us;
     down(k, how, lived_us < (uint64_t)QUICK_DEATH_MS * 1000);
-}
-
-static void on_expired(struct loop_timer *timer)
-{
-    struct server *s = CONTAINER_OF(timer, struct server, timer);
-    struct keeper *k = keeper_of(s);
-    if (s->state == SERVER_DOWN) {
-        start_again(k);
-        return;
-    }
-    log_error("", "server.died", "the server process %d does not answer; it is killed",
-              s->child.pid);
-    dismiss(k);
 }
 
 static void start_with(struct keeper *k, struct generation *g)
@@ -251,6 +227,19 @@ static void start_with(struct keeper *k, struct generation *g)
     s->started_us = loop_now_us(k->loop);
     loop_timer_start(k->loop, &s->timer, (uint64_t)PREPARE_MS * 1000);
     send_generation(k, g);
+}
+
+static void on_expired(struct loop_timer *timer)
+{
+    struct server *s = CONTAINER_OF(timer, struct server, timer);
+    struct keeper *k = keeper_of(s);
+    if (s->state == SERVER_DOWN) {
+        start_with(k, reload_is_preparing(k) ? k->reload.candidate : k->current);
+        return;
+    }
+    log_error("", "server.died", "the server process %d does not answer; it is killed",
+              s->child.pid);
+    dismiss(k);
 }
 
 void server_init(struct server *s)

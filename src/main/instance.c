@@ -28,7 +28,7 @@ static const char *clean(struct arena *a, struct str text)
     size_t len = 0;
     for (size_t i = 0; i < text.len && len < NAME_BYTES_MAX; i++)
         if (len > 0 || text.ptr[i] != '.')
-            name[len++] = is_name_byte(text.ptr[i]) ? text.ptr[i] : '-';
+            name[len++] = (char)(is_name_byte(text.ptr[i]) ? text.ptr[i] : '-');
     return len > 0 ? name : "godwit";
 }
 
