@@ -38,7 +38,7 @@ WRONG = [
     ("two errors, both told", "listn 1;\nsite a {\n  rot /;\n}\n", [("1:1", "listen"), ("3:3", "root")]),
     ("the same site name twice", "site a { root /tmp; }\nsite a { root /tmp; }\n", [("2:", "a")]),
     ("the same listener twice", "listen 127.0.0.1:1;\nlisten 127.0.0.1:1;\nsite a { root /tmp; }\n", [("2:", "127.0.0.1:1")]),
-    ("unknown user", "user no-such-user-here;\nsite a { root /tmp; }\n", [("1:", "no-such-user-here")]),
+    ("unknown user", "user no-such-user-here;\nsite a { root /tmp; }\n", [("1:", "no-such-user-here|root")]),
     ("missing root", "site a { root /no/such/dir; }\n", [("1:15", "/no/such/dir")]),
     ("missing include", "include nowhere.conf;\n", [("1:", "nowhere.conf")]),
 ]

@@ -23,7 +23,8 @@ def served(godwit):
     port = free_port()
     with open(godwit.base / "out", "wb") as out:
         process = subprocess.Popen([str(ROOT / "tools" / "serve"), str(GODWIT.parent), str(port)], cwd=godwit.base, stdout=out,
-                                   stderr=out, stdin=subprocess.DEVNULL, start_new_session=True)
+                                   stderr=out, stdin=subprocess.DEVNULL, start_new_session=True,
+                                   env={**godwit.env, "EXAMPLES_DATA": str(godwit.base / "examples")})
     POPENS.add(process.pid)
     address = ("127.0.0.1", port)
 

@@ -4,7 +4,6 @@ import html
 import os
 import pwd
 import re
-import shutil
 import struct
 import subprocess
 import zlib
@@ -82,7 +81,8 @@ def wiki():
          "--server", f"http://127.0.0.1:{instance.port}", "--scriptpath", "", "--confpath", str(state),
          "--pass", PASSWORD, "Bird Watch", "Admin"],
         check=True, capture_output=True, timeout=100, env={**os.environ, "TMPDIR": str(instance.base)})
-    shutil.copytree(f"{WIKI}/images/", state / "images")
+    (state / "images").mkdir()
+    (state / "images" / ".htaccess").write_text("php_flag engine off\n")  # as the package's own has it
     with open(state / "LocalSettings.php", "a") as settings:
         settings.write(f"""
 $wgArticlePath = '/index.php/$1';
@@ -92,7 +92,6 @@ $wgUploadDirectory = '{state}/images';
 $wgCacheDirectory = '{state}/cache';
 $wgMainCacheType = CACHE_NONE;
 """)
-    (state / "images").chmod(0o755)  # for the server, which sends the files
     (state / "cache").mkdir()
     hand_over(state)
     instance.config("""

@@ -113,7 +113,7 @@ def test_running_request_is_finished_by_its_old_worker(godwit):
 FAILURES = [
     ("syntax", "listen 127.0.0.1:%(port)d;\nsite _ { root %(www)s;\n", r"\}"),
     ("unknown directive", "listen 127.0.0.1:%(port)d;\nsite _ { rot %(www)s; }\n", "root"),
-    ("unknown user", "listen 127.0.0.1:%(port)d;\nsite _ { root %(www)s; app php { user nobody-of-that-name; } }\n", "nobody-of-that-name"),
+    ("unknown user", "listen 127.0.0.1:%(port)d;\nsite _ { root %(www)s; app php { user nobody-of-that-name; } }\n", "nobody-of-that-name|by root"),
     ("address in use", "listen 127.0.0.1:%(port)d;\nlisten 127.0.0.1:%(taken)d;\nsite _ { root %(www)s; }\n", "in use"),
     ("log that cannot be opened", "listen 127.0.0.1:%(port)d;\nsite _ { root %(www)s; access_log /no/such/dir/access.log; }\n", "/no/such/dir"),
     ("missing root", "listen 127.0.0.1:%(port)d;\nsite _ { root %(www)s/nowhere; }\n", "nowhere"),

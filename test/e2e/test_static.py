@@ -68,7 +68,7 @@ def test_special_files_are_refused(godwit):
 
 
 def test_unreadable_file(godwit):
-    godwit.file("closed.txt", "closed", 0o600)
+    godwit.file("closed.txt", "closed", 0o000)
     godwit.simple()
     assert godwit.get("/closed.txt").status == 403
 
