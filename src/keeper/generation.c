@@ -30,8 +30,7 @@ static bool open_listeners(struct generation *g, struct listeners *table, struct
     bool good = true;
     for (size_t i = 0; i < g->plan.listener_count; i++) {
         const struct plan_listener *want = &g->plan.listeners[i];
-        if (!g->listeners[i])
-            g->listeners[i] = listeners_open(table, want->address, (mode_t)want->mode, err);
+        g->listeners[i] = listeners_open(table, want->address, (mode_t)want->mode, err);
         good = good && g->listeners[i];
     }
     return good;
@@ -41,8 +40,7 @@ static bool open_logs(struct generation *g, struct logs *table, struct err *err)
 {
     bool good = true;
     for (size_t i = 0; i < g->plan.log_count; i++) {
-        if (!g->logs[i])
-            g->logs[i] = logs_open(table, g->plan.logs[i].name, err);
+        g->logs[i] = logs_open(table, g->plan.logs[i].name, err);
         good = good && g->logs[i];
     }
     return good;
@@ -52,8 +50,7 @@ static bool open_boards(struct generation *g, struct boards *table, struct err *
 {
     bool good = true;
     for (size_t i = 0; i < g->plan.app_count; i++) {
-        if (!g->boards[i])
-            g->boards[i] = boards_open(table, g->plan.apps[i].name, err);
+        g->boards[i] = boards_open(table, g->plan.apps[i].name, err);
         good = good && g->boards[i];
     }
     return good;
@@ -81,14 +78,6 @@ bool generation_open(struct generation *g, struct keeper *k, struct err *err)
     bool good = open_listeners(g, &k->listeners, err);
     good = open_logs(g, &k->logs, err) && good;
     return open_boards(g, &k->boards, err) && good;
-}
-
-bool generation_owns_listener(const struct generation *g)
-{
-    for (size_t i = 0; i < g->plan.listener_count; i++)
-        if (g->listeners[i] && g->listeners[i]->refs == 1)
-            return true;
-    return false;
 }
 
 void generation_close(struct generation *g)

@@ -23,7 +23,7 @@ struct generation {
     struct arena arena;
     struct plan plan;
     int config_fd;
-    // Opened, in the order of the plan; NULL: not (yet).
+    // Opened, in the order of the plan; NULL after the first that failed.
     struct listener **listeners;
     struct logfile **logs;
     struct board **boards; // one an app
@@ -37,9 +37,6 @@ MUST_USE struct generation *generation_new(uint32_t number, int plan_fd, int con
 // generation_open binds listeners, opens logs and makes scoreboards, each only if no generation has
 // it. False: `err` says everything that failed; what was opened goes with the generation.
 MUST_USE bool generation_open(struct generation *g, struct keeper *k, struct err *err);
-
-// generation_owns_listener tells whether it has an address that no other generation has.
-bool generation_owns_listener(const struct generation *g);
 
 // generation_close gives listeners and logs back: the server has gone over to a newer generation.
 void generation_close(struct generation *g);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // reload -- see reload.h.
 //
-//     IDLE       --reload_request--> LOADING
-//     LOADING    --reload_loaded--> OPENING
-//     OPENING    --all opens--> PREPARING
-//     PREPARING  --reload_prepared--> commit --> IDLE
-//     from each  --reload_fail--> IDLE: loader's errors; an address or a log that does not open;
-//                                 the server refuses, dies, or takes too long
+//     IDLE        --reload_request--> LOADING
+//     LOADING     --reload_loaded, all opens--> PREPARING
+//     PREPARING   --reload_prepared--> COMMITTING
+//     COMMITTING  --reload_committed--> IDLE
+//     from LOADING and PREPARING --reload_fail--> IDLE: loader's errors; an address or a log that
+//                                 does not open; the server refuses, dies, or takes too long
+//
+// A reload is over, and the next one begins, only when the server has closed the addresses that it
+// gave back: the next one may want one of them again.
 //
 // Up to the commit only the candidate holds what is new, so that reload_fail has nothing to undo
 // but it.
@@ -24,10 +27,7 @@
 #include "os/fd.h"
 
 #define PREPARE_MS 30000 // longest time from the offer to PREPARED
-// The server closes what a commit gave back a moment after it was told to. Who wants such an
-// address again at once waits for that.
-#define FREED_MS      2000
-#define OPEN_AGAIN_MS 20
+#define COMMIT_MS  10000 // longest time from COMMIT to COMMITTED
 
 static void answer(struct keeper *k, const struct reload_askers *askers, int32_t status,
                    struct str text)
@@ -114,31 +114,17 @@ static void log_addresses(const struct generation *g)
     }
 }
 
-static void open_candidate(struct keeper *k)
-{
-    struct reload *r = &k->reload;
-    struct err err = {0};
-    bool was_freed = r->freed_us && loop_now_us(k->loop) - r->freed_us < (uint64_t)FREED_MS * 1000;
-    if (generation_open(r->candidate, k, &err)) {
-        r->phase = RELOAD_PREPARING;
-        loop_timer_start(k->loop, &r->timer, (uint64_t)PREPARE_MS * 1000);
-        server_offer(k, r->candidate);
-    } else if (was_freed) {
-        loop_timer_start(k->loop, &r->timer, (uint64_t)OPEN_AGAIN_MS * 1000);
-    } else {
-        reload_fail(k, &err);
-    }
-    err_done(&err);
-}
-
 static void on_expired(struct loop_timer *timer)
 {
     struct keeper *k = CONTAINER_OF(timer, struct keeper, reload.timer);
-    struct err err = {0};
-    if (k->reload.phase == RELOAD_OPENING) {
-        open_candidate(k);
+    if (k->reload.phase == RELOAD_COMMITTING) {
+        log_error("", "keeper.commit_slow",
+                  "a thread of the server has not taken configuration %u within %d s",
+                  k->current->number, COMMIT_MS / 1000);
+        reload_committed(k, k->current->number);
         return;
     }
+    struct err err = {0};
     err_set(&err, "the server did not prepare the configuration within %d s", PREPARE_MS / 1000);
     reload_fail(k, &err);
     err_done(&err);
@@ -177,9 +163,10 @@ void reload_loaded(struct keeper *k, int plan_fd, int config_fd)
         return; // cancelled meanwhile
     }
     r->candidate = generation_new(++r->last_number, plan_fd, config_fd, &err);
-    if (r->candidate) {
-        r->phase = RELOAD_OPENING;
-        open_candidate(k);
+    if (r->candidate && generation_open(r->candidate, k, &err)) {
+        r->phase = RELOAD_PREPARING;
+        loop_timer_start(k->loop, &r->timer, (uint64_t)PREPARE_MS * 1000);
+        server_offer(k, r->candidate);
     } else {
         reload_fail(k, &err);
     }
@@ -193,17 +180,26 @@ void reload_prepared(struct keeper *k, uint32_t number)
     struct generation *old = k->current;
     k->current = r->candidate;
     r->candidate = NULL;
+    r->phase = RELOAD_COMMITTING;
+    r->is_first = !old;
+    loop_timer_start(k->loop, &r->timer, (uint64_t)COMMIT_MS * 1000);
     server_commit(k);
     apps_replace(k, k->current);
-    r->freed_us = old && generation_owns_listener(old) ? loop_now_us(k->loop) : 0;
     if (old)
         generation_close(old);
-    log_info("", old ? "config.loaded" : "keeper.started",
-             old ? "instance \"%s\" uses the new configuration (%u)"
-                 : "instance \"%s\" has started (configuration %u)",
+    generation_unref(old);
+}
+
+void reload_committed(struct keeper *k, uint32_t number)
+{
+    struct reload *r = &k->reload;
+    if (r->phase != RELOAD_COMMITTING || k->current->number != number)
+        return; // a server that was started again says it as well
+    log_info("", r->is_first ? "keeper.started" : "config.loaded",
+             r->is_first ? "instance \"%s\" has started (configuration %u)"
+                         : "instance \"%s\" uses the new configuration (%u)",
              k->options->instance, number);
     log_addresses(k->current);
-    generation_unref(old);
     tell_manager(k);
     end(k, 0, (struct str){0});
 }
@@ -211,7 +207,7 @@ void reload_prepared(struct keeper *k, uint32_t number)
 void reload_fail(struct keeper *k, struct err *why)
 {
     struct reload *r = &k->reload;
-    if (r->phase == RELOAD_IDLE)
+    if (r->phase != RELOAD_LOADING && r->phase != RELOAD_PREPARING)
         return; // cancelled meanwhile
     struct str text = str_c(err_text(why));
     log_lines(text);

@@ -16,7 +16,7 @@ struct generation;
 
 #define RELOAD_ASKERS_MAX 64 // who may wait for the outcome of one
 
-enum reload_phase { RELOAD_IDLE, RELOAD_LOADING, RELOAD_OPENING, RELOAD_PREPARING };
+enum reload_phase { RELOAD_IDLE, RELOAD_LOADING, RELOAD_PREPARING, RELOAD_COMMITTING };
 
 struct reload_askers {
     uint32_t ids[RELOAD_ASKERS_MAX]; // of IPC_RELOAD
@@ -25,11 +25,11 @@ struct reload_askers {
 
 struct reload {
     enum reload_phase phase;
-    struct generation *candidate; // while OPENING and PREPARING
-    uint64_t freed_us;            // when the last commit gave addresses back; 0: it gave none
+    struct generation *candidate; // while PREPARING
     uint32_t last_number;
     struct loop_timer timer;
     struct loop_task next; // begins the one that waits
+    bool is_first;         // while COMMITTING: the instance starts with it
     bool again;            // asked for during one: another one follows
     struct reload_askers asked, waiting;
 };
@@ -47,8 +47,12 @@ bool reload_is_preparing(const struct keeper *k);
 // reload_loaded: the loader has left a plan (borrowed) and a configuration (taken over).
 void reload_loaded(struct keeper *k, int plan_fd, int config_fd);
 
-// reload_prepared: the server is ready to use generation `number`.
+// reload_prepared: the server is ready to use generation `number`: it is told to.
 void reload_prepared(struct keeper *k, uint32_t number);
+
+// reload_committed: the server uses generation `number` on all its threads, or has died: the one
+// that is started next will use it.
+void reload_committed(struct keeper *k, uint32_t number);
 
 // reload_fail: what is on its way is abandoned for these reasons, which are logged and answered.
 // When it was the first one, the instance ends.

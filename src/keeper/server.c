@@ -105,6 +105,8 @@ static void on_msg(struct channel *c, const struct ipc_msg *msg, struct fd_recei
         on_prepared(k, msg->gen);
     } else if (msg->type == IPC_REFUSED) {
         on_refused(k, msg->gen, msg->text);
+    } else if (msg->type == IPC_COMMITTED) {
+        reload_committed(k, msg->gen);
     } else if (msg->type == IPC_START) {
         apps_start_worker(k, msg->name, msg->id);
     } else if (msg->type == IPC_KILL) {
@@ -115,7 +117,10 @@ static void on_msg(struct channel *c, const struct ipc_msg *msg, struct fd_recei
         reload_request(k, msg->id);
     } else if (msg->type == IPC_STOP) {
         answer(k, msg->id);
-        stop_begin(k, msg->status == 1);
+        if (msg->status == 1)
+            stop_begin_hasty(k);
+        else
+            stop_begin(k, false);
     } else if (msg->type == IPC_REOPEN_LOGS) {
         reload_reopen_logs(k);
         answer(k, msg->id);
@@ -168,6 +173,8 @@ static void down(struct keeper *k, const char *how, bool was_quick)
         reload_fail(k, &err);
         err_done(&err);
     }
+    if (k->current)
+        reload_committed(k, k->current->number);
     // A failed first start ends the instance; what ended for a candidate makes place at once.
     if (stop_is_begun(k))
         stop_server_ended(k);

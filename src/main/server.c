@@ -192,6 +192,11 @@ static void open_api(void)
     api_open(&host);
 }
 
+static void on_all_committed(void *arg)
+{
+    tell(&(struct ipc_msg){.type = IPC_COMMITTED, .gen = (uint32_t)(uintptr_t)arg});
+}
+
 static void on_commit(uint32_t gen)
 {
     struct snapshot *s = server.candidate;
@@ -213,6 +218,7 @@ static void on_commit(uint32_t gen)
     server_listeners_commit(&server.listeners, &server.threads);
     if (is_first)
         open_api(); // no connection is accepted before the next turn
+    server_threads_after(&server.threads, on_all_committed, (void *)(uintptr_t)gen);
 }
 
 static int64_t open_connections(void)
@@ -401,6 +407,7 @@ static void on_msg(struct channel *c, const struct ipc_msg *msg, struct fd_recei
     case IPC_PLAN_FAILED:
     case IPC_PREPARED:
     case IPC_REFUSED:
+    case IPC_COMMITTED:
     case IPC_START:
     case IPC_KILL:
     case IPC_APP_IDLE:

@@ -3,6 +3,7 @@
 #include "main/server_threads.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "app/pool.h"
 #include "base/assert.h"
@@ -71,6 +72,40 @@ void server_threads_each(struct server_threads *s, server_threads_fn *fn, void *
         *call = (struct call){{.run = on_call}, &s->items[i], fn, arg};
         loop_post(s->items[i].loop, &call->task);
     }
+}
+
+// One wait for all threads; freed when it is over.
+struct rendezvous {
+    struct loop_task task;
+    struct loop *control;
+    atomic_uint missing;
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+static void on_all_there(struct loop_task *task)
+{
+    struct rendezvous *r = CONTAINER_OF(task, struct rendezvous, task);
+    r->fn(r->arg);
+    mem_free(r);
+}
+
+static void arrive(struct thread *t, void *arg)
+{
+    struct rendezvous *r = arg;
+    if (atomic_fetch_sub(&r->missing, 1) != 1)
+        return;
+    if (t->loop == r->control)
+        on_all_there(&r->task);
+    else
+        loop_post(r->control, &r->task);
+}
+
+void server_threads_after(struct server_threads *s, void (*fn)(void *arg), void *arg)
+{
+    struct rendezvous *r = mem_new(struct rendezvous);
+    *r = (struct rendezvous){{.run = on_all_there}, s->items[0].loop, s->count, fn, arg};
+    server_threads_each(s, arrive, r);
 }
 
 static void stop(struct thread *t, void *arg)

@@ -42,6 +42,7 @@ enum ipc_type {
     // server -> keeper
     IPC_PREPARED,    // gen
     IPC_REFUSED,     // gen, text
+    IPC_COMMITTED,   // gen: in force on each thread; addresses that it lacks are closed
     IPC_START,       // name: app, id (chosen by the server, never reused): one more worker
     IPC_KILL,        // id, status: signal
     IPC_APP_IDLE,    // name: the app has no workers and none is wanted: its spawner may leave

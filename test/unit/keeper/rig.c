@@ -293,6 +293,7 @@ void rig_commit(struct rig *r)
     rig_send(r, &(struct ipc_msg){.type = IPC_PREPARED, .gen = r->gen});
     rig_expect(r, IPC_COMMIT);
     assert_int_equal(r->msg.gen, r->gen);
+    rig_send(r, &(struct ipc_msg){.type = IPC_COMMITTED, .gen = r->gen});
 }
 
 void rig_expect(struct rig *r, enum ipc_type type)
