@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine -- PHP's life in this process: start, one request after another, end. See php_runtime.h.
+#include <errno.h>
 #include <php.h>
 #include <php_ini.h>
 #include <php_main.h>
@@ -8,10 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <zend_exceptions.h>
 #include <zend_signal.h>
 #include <zend_smart_str.h>
 
 #include "php_runtime.h"
+
+#define EXIT_OF_ERROR 255 // the exit status after what PHP calls a fatal error
 
 // Exported by PHP, but in no header of 8.2.
 extern PHPAPI char *php_ini_opened_path;
@@ -103,6 +108,7 @@ void engine_worker_start(void)
 
 void engine_stop(void)
 {
+    user_ini_stop();
     php_module_shutdown();
     sapi_shutdown();
 }
@@ -147,13 +153,29 @@ static void refuse(struct godwit_app_request *req, int status, const char *text)
         godwit_app_write(req, text, strlen(text));
 }
 
+// The server saw the file, perhaps a moment ago: only when PHP could not run it is it worth a look
+// whether it is gone or not for this user. Else the file is at fault, and PHP has said so.
+static void answer_missing(const char *path)
+{
+    if (SG(headers_sent) || access(path, R_OK) == 0)
+        return;
+    bool gone = errno == ENOENT || errno == ENOTDIR;
+    zend_clear_exception();
+    php_output_discard_all();
+    sapi_header_op(SAPI_HEADER_DELETE_ALL, NULL);
+    SG(sapi_headers).http_response_code = gone ? 404 : 403;
+    php_printf("<h1>%s</h1>\n", gone ? "404 Not Found" : "403 Forbidden");
+}
+
 static void run_script(void)
 {
     zend_file_handle script;
     zend_stream_init_filename(&script, SG(request_info).path_translated);
     script.primary_script = 1;
     workdir_enter(SG(request_info).path_translated);
-    php_execute_script(&script);
+    php_execute_script(&script); // its result is of another type in each version
+    if (EG(exit_status) == EXIT_OF_ERROR)
+        answer_missing(SG(request_info).path_translated);
     zend_destroy_file_handle(&script);
 }
 
@@ -163,6 +185,7 @@ static void run_request(struct godwit_app_request *req)
     {
         SG(sapi_headers).http_response_code = 200;
         settings_apply(req);
+        user_ini_apply(godwit_app_script_file(req).ptr);
         info_fill(req);
         if (php_request_startup() == SUCCESS)
             run_script();

@@ -49,8 +49,8 @@ void sapi_litespeed_request_free(void);
 // variables_register fills $_SERVER.
 void variables_register(zval *array);
 
-// variables_find is getenv() for one name: CGI variables and HTTP_*; NULL when unknown. Engine
-// memory, freed with the request.
+// variables_find is getenv() for one name: CGI variables and HTTP_*; NULL when unknown. Valid until
+// the end of the request.
 char *variables_find(const char *name, size_t len);
 
 // variables_header_string is a request header as a C string in engine memory, NULL when absent.
@@ -63,6 +63,15 @@ bool settings_allow(const struct godwit_app_request *req);
 
 // settings_apply applies php_value and php_admin_value of the request, until its end.
 void settings_apply(const struct godwit_app_request *req);
+
+// ---- user_ini.c
+
+// user_ini_apply applies the settings of the places that the script lies in, until the request's
+// end. After settings_apply: what is final there stays.
+void user_ini_apply(const char *script);
+
+// user_ini_stop forgets what was read.
+void user_ini_stop(void);
 
 // ---- functions.c
 

@@ -1,0 +1,469 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PHP's server interface in depth: what scripts may do while they run, where settings come from, what ends a request,
+and that the next one sees nothing of it. Forms of header() are compared with Apache's in test_php_apache.py."""
+import gzip
+import json
+import os
+import re
+
+import pytest
+
+from support import wait
+from support.http import format_request, multipart
+
+HELLO = "<?php echo 'hello';"
+
+
+@pytest.fixture
+def site(godwit):
+    godwit.file("hello.php", HELLO)
+    return godwit.php("workers 1..1;")
+
+
+# ---- output
+
+def test_flush_is_seen_before_the_end(site):
+    site.file("gate.php", f"""<?php
+        ob_end_flush();
+        echo "first"; flush();
+        while (!file_exists('{site.data}/open')) {{ usleep(2000); clearstatcache(); }}
+        echo "second";""")
+    with site.connect() as c:
+        c.send(format_request("GET", "/gate.php"))
+        assert c.head().status == 200 and c.chunk() == b"first"
+        (site.data / "open").touch()
+        assert c.chunk() == b"second" and c.chunk() == b""
+
+
+def test_implicit_flush(godwit):
+    godwit.file("gate.php", f"""<?php echo "first";
+        while (!file_exists('{godwit.data}/open')) {{ usleep(2000); clearstatcache(); }}""")
+    godwit.php("workers 1..1; ini implicit_flush 1; ini output_buffering 0;")
+    with godwit.connect() as c:
+        c.send(format_request("GET", "/gate.php"))
+        assert c.head().status == 200 and c.chunk() == b"first"
+        (godwit.data / "open").touch()
+        assert c.chunk() == b""
+
+
+def test_compression_by_php(godwit):
+    godwit.file("z.php", "<?php echo str_repeat('compress me ', 1000);")
+    godwit.php("workers 1..1; ini zlib.output_compression 1;")
+    packed = godwit.get("/z.php", {"Accept-Encoding": "gzip"})
+    assert packed.header("Content-Encoding") == "gzip" and len(packed.body) < 1000
+    assert gzip.decompress(packed.body) == b"compress me " * 1000
+    plain = godwit.get("/z.php")
+    assert plain.header("Content-Encoding") is None and plain.body == b"compress me " * 1000
+
+
+# ---- what a script may do
+
+def test_programs(site):
+    site.file("exec.php", """<?php
+        exec('echo a; exit 3', $lines, $status);
+        $p = proc_open(['cat'], [['pipe', 'r'], ['pipe', 'w']], $pipes);
+        fwrite($pipes[0], 'through a pipe'); fclose($pipes[0]);
+        $text = stream_get_contents($pipes[1]); $end = proc_close($p);
+        $h = popen('echo popen', 'r'); $said = trim(fgets($h)); $left = pclose($h);
+        echo json_encode([$lines, $status, $text, $end, trim(shell_exec('echo shell')), $said, $left]);""")
+    want = [["a"], 3, "through a pipe", 0, "shell", "popen", 0]
+    with site.connect() as c:
+        for _ in range(2):
+            assert json.loads(c.get("/exec.php").text) == want
+
+
+def test_programs_inherit_no_descriptors(site):
+    site.file("fds.php", "<?php echo shell_exec('ls -l /proc/self/fd');")
+    shown = site.get("/fds.php").text
+    # PHP's own file of the script, when it was read just now, and the directory that ls lists.
+    assert re.findall(r" (\d+) -> ", shown) in (["0", "1", "2", "3"], ["0", "1", "2", "3", "4"]), shown
+
+
+def test_fork(site):
+    """A forked copy of a worker may compute; it answers nobody, and the worker goes on."""
+    site.file("fork.php", f"""<?php
+        echo 'parent';
+        $pid = pcntl_fork();
+        if ($pid == 0) {{
+            echo 'child';
+            flush();
+            header('X-Child: 1');
+            file_put_contents('{site.data}/child', connection_status() . getmypid());
+            exit(7);
+        }}
+        pcntl_waitpid($pid, $status);
+        echo json_encode([pcntl_wifexited($status), pcntl_wifsignaled($status)]);""")
+    site.file("stays.php", f"""<?php
+        if (pcntl_fork() == 0) {{
+            while (!file_exists('{site.data}/open')) {{ usleep(2000); clearstatcache(); }}
+            file_put_contents('{site.data}/stayed', 'x');
+            return;
+        }}
+        echo 'parent';""")
+    worker = site.get("/hello.php") and site.app()["workers"][0]["pid"]
+    with site.connect() as c:
+        answer = c.get("/fork.php")
+        assert answer.text == "parent[true,false]" and answer.header("X-Child") is None
+        assert c.get("/hello.php").text == "hello"
+        assert (site.data / "child").read_text() not in ("", f"0{worker}")
+        assert c.get("/stays.php").text == "parent"
+        assert c.get("/hello.php").text == "hello"
+    assert [w["pid"] for w in site.app()["workers"]] == [worker]
+    assert site.app()["workers"][0]["requests"] == 5
+    (site.data / "open").touch()
+    wait.until((site.data / "stayed").exists, 10, "the copy goes on")
+
+
+def test_sockets_and_signals_of_scripts(site):
+    """A script's alarm and signal handlers are not the next one's."""
+    site.file("sig.php", "<?php pcntl_async_signals(true); pcntl_signal(SIGALRM, fn() => print 'late'); pcntl_signal(SIGUSR1, SIG_IGN); pcntl_alarm(60); echo 'set';")
+    site.file("left.php", "<?php echo pcntl_alarm(0), ' ', var_export(pcntl_async_signals(), true);")
+    with site.connect() as c:
+        assert c.get("/sig.php").text == "set"
+        c.get("/left.php")
+        assert c.get("/hello.php").text == "hello"
+
+
+# ---- clients that leave
+
+@pytest.mark.parametrize("ignore,abort,reaches_end", [(False, "stop", False), (True, "stop", True), (False, "finish", True)])
+def test_client_leaves(godwit, ignore, abort, reaches_end):
+    godwit.file("a.php", f"""<?php
+        ob_end_flush();
+        ignore_user_abort({'true' if ignore else 'false'});
+        register_shutdown_function(fn() => file_put_contents('{godwit.data}/end', connection_status() . ' ' . connection_aborted()));
+        echo 'a'; flush();
+        touch('{godwit.data}/begun');
+        while (!file_exists('{godwit.data}/left')) {{ usleep(2000); clearstatcache(); }}
+        for ($i = 0; $i < 50; $i++) {{ echo str_repeat('x', 10000); flush(); usleep(1000); }}
+        touch('{godwit.data}/reached');""")
+    godwit.file("hello.php", HELLO)
+    godwit.php(f"workers 1..1; abort {abort};")
+    c = godwit.connect()
+    c.send(format_request("GET", "/a.php"))
+    assert c.head().status == 200 and c.chunk() == b"a"
+    c.leave()
+    (godwit.data / "left").touch()
+    end = wait.until(lambda: (godwit.data / "end").exists() and (godwit.data / "end").read_text(), 10, "the end of the script")
+    assert (godwit.data / "reached").exists() == reaches_end
+    assert end == ("0 0" if abort == "finish" else "1 1")
+    assert godwit.get("/hello.php").text == "hello"
+
+
+# ---- limits
+
+def test_max_execution_time(godwit):
+    godwit.file("loop.php", "<?php register_shutdown_function(fn() => print 'shut'); while (true) ;")
+    godwit.file("caught.php", "<?php set_time_limit(1); function f() { for (;;) ; } f();")
+    godwit.file("hello.php", HELLO)
+    godwit.php("workers 1..1; ini max_execution_time 1; request_time 20s;")
+    with godwit.connect(20) as c:
+        answer = c.get("/loop.php")
+        assert (answer.status, answer.text) == (500, "shut")
+        assert c.get("/caught.php").status == 500
+        assert c.get("/hello.php").text == "hello"
+    godwit.stderr.wait(r"Maximum execution time of 1 second exceeded.*loop\.php")
+
+
+def test_request_time_ends_what_php_cannot(godwit):
+    godwit.file("sleep.php", "<?php sleep(100);")
+    godwit.file("hello.php", HELLO)
+    godwit.php("workers 1..1; request_time 500ms;")
+    assert godwit.get("/sleep.php").status == 504
+    assert godwit.get("/hello.php").text == "hello"
+    godwit.stderr.wait(r"sleep\.php|request_time")
+
+
+def test_memory_limit(godwit):
+    godwit.file("m.php", "<?php $s = ''; while (true) $s .= str_repeat('x', 100000);")
+    godwit.file("s.php", "<?php register_shutdown_function(function () { echo error_get_last()['type']; }); $s = str_repeat('x', 1 << 26);")
+    godwit.file("hello.php", HELLO)
+    godwit.php("workers 1..1; ini memory_limit 8M;")
+    with godwit.connect() as c:
+        assert c.get("/m.php").status == 500
+        answer = c.get("/s.php")
+        assert (answer.status, answer.text) == (500, "1")
+        assert c.get("/hello.php").text == "hello"
+    godwit.stderr.wait(r"Allowed memory size of 8388608 bytes exhausted")
+
+
+UPLOAD = """<?php
+    $out = [];
+    foreach ($_FILES as $name => $f) $out[$name] = [$f['error'], $f['size'], is_uploaded_file($f['tmp_name'])];
+    echo json_encode([$out, $_POST]);"""
+
+
+def files(count: int, size: int) -> tuple:
+    return multipart({"note": "n"}, {f"f{i}": (f"{i}.bin", "a/b", b"x" * size) for i in range(count)})
+
+
+def test_upload_limits(godwit):
+    godwit.file("up.php", UPLOAD)
+    godwit.php("workers 1..1; ini upload_max_filesize 1K; ini post_max_size 20K; ini max_file_uploads 3;", site="body_max 100k;")
+    with godwit.connect() as c:
+        def send(count, size):
+            answer = c.request("POST", "/up.php", *files(count, size))
+            return answer.status, json.loads(answer.text) if answer.status == 200 else None
+
+        assert send(1, 100) == (200, [{"f0": [0, 100, True]}, {"note": "n"}])
+        assert send(1, 2000) == (200, [{"f0": [1, 0, False]}, {"note": "n"}])  # UPLOAD_ERR_INI_SIZE
+        assert sorted(send(5, 10)[1][0]) == ["f0", "f1", "f2"]
+        godwit.stderr.wait(r"Maximum number of allowable file uploads has been exceeded")
+        assert send(1, 30000) == (200, [[], []])
+        godwit.stderr.wait(r"POST Content-Length of \d+ bytes exceeds the limit of 20480 bytes")
+        assert send(1, 100) == (200, [{"f0": [0, 100, True]}, {"note": "n"}])
+    assert godwit.request("POST", "/up.php", *files(1, 200000)).status == 413
+    assert not list(godwit.base.glob("**/php*upload*"))
+
+
+def test_form_limits(godwit):
+    godwit.file("in.php", "<?php echo count($_POST), ' ', count($_GET);")
+    godwit.php("workers 1..1; ini max_input_vars 10;")
+    pairs = "&".join(f"a{i}=1" for i in range(50))
+    answer = godwit.request("POST", f"/in.php?{pairs}", {"Content-Type": "application/x-www-form-urlencoded"}, pairs.encode())
+    assert answer.text == "11 10", "PHP counts one more of a body"
+    godwit.stderr.wait("Input variables exceeded 10")
+
+
+def test_session_upload_progress_and_sessions(godwit):
+    godwit.file("s.php", "<?php session_start(); $_SESSION['n'] = ($_SESSION['n'] ?? 0) + 1; echo $_SESSION['n'], ' ', session_module_name();")
+    godwit.php(f"workers 2..2; ini session.save_path {godwit.data};")
+    first = godwit.get("/s.php")
+    cookie = {"Cookie": first.header("Set-Cookie").split(";")[0]}
+    assert [godwit.get("/s.php", cookie).text for _ in range(4)] == [f"{n} files" for n in (2, 3, 4, 5)]
+    assert [f.name[:5] for f in godwit.data.iterdir()] == ["sess_"]
+
+
+# ---- settings
+
+INI = "<?php echo json_encode(array_map(fn($n) => ini_get($n), explode(',', $_GET['n'])));"
+
+
+def ini_of(godwit, path: str, *names: str) -> list:
+    return json.loads(godwit.get(f"{path}?n={','.join(names)}").text)
+
+
+def test_user_ini(godwit):
+    for place in ("", "a/", "a/b/", "a/b/c/", "ab/"):
+        godwit.file(f"{place}i.php", INI)
+    godwit.file(".user.ini", "user_agent=top\nprecision=5\nmemory_limit=99M\n")
+    godwit.file("a/b/.user.ini", "user_agent=below\ndisplay_errors=1\nallow_url_fopen=0\n")
+    outside = godwit.base / "outside"
+    godwit.file(str(outside / "x/i.php"), INI)
+    godwit.file(str(outside / "x/.user.ini"), "user_agent=x\n")
+    godwit.file(str(outside / ".user.ini"), "user_agent=above\n")
+    godwit.config("listen 127.0.0.1:%(port)d;\nsite _ {\n root %(www)s;\n app php { workers 1..1; admin_ini memory_limit 64M; ini precision 7; }\n"
+                  " path /x/ { root %(outside)s/x; }\n}\n", outside=outside)
+    godwit.start()
+    names = ("user_agent", "precision", "memory_limit", "display_errors")
+    for path, want in (("/i.php", ["top", "5", "64M", ""]), ("/a/i.php", ["top", "5", "64M", ""]),
+                       ("/a/b/i.php", ["below", "5", "64M", "1"]), ("/a/b/c/i.php", ["below", "5", "64M", "1"]),
+                       ("/ab/i.php", ["top", "5", "64M", ""]), ("/x/i.php", ["x", "7", "64M", ""]), ("/i.php", ["top", "5", "64M", ""])):
+        assert ini_of(godwit, path, *names) == want, path
+    assert ini_of(godwit, "/a/b/i.php", "allow_url_fopen") == ["1"], "what only php.ini may set"
+    assert godwit.get("/.user.ini").status in (403, 404)
+
+
+def test_user_ini_limits_the_body(godwit):
+    godwit.file("up/up.php", UPLOAD)
+    godwit.file("up/.user.ini", "post_max_size=1K\n")
+    godwit.php("workers 1..1;")
+    answer = godwit.request("POST", "/up/up.php", {"Content-Type": "application/x-www-form-urlencoded"}, b"a=" + b"x" * 2000)
+    assert json.loads(answer.text) == [[], []]
+    godwit.stderr.wait("exceeds the limit of 1024 bytes")
+
+
+def test_user_ini_is_kept_for_its_time(godwit):
+    godwit.file("i.php", INI)
+    godwit.file(".user.ini", "user_agent=one\n")
+    godwit.file("n/i.php", INI)
+    godwit.php("workers 1..1; ini user_ini.cache_ttl 3600;")
+    assert ini_of(godwit, "/i.php", "user_agent") == ["one"]
+    godwit.file(".user.ini", "user_agent=two\n")
+    assert ini_of(godwit, "/i.php", "user_agent") == ["one"]
+    assert ini_of(godwit, "/n/i.php", "user_agent") == ["two"], "another directory is read when it is first asked"
+
+
+def test_user_ini_is_read_again(godwit):
+    godwit.file("i.php", INI)
+    godwit.file(".user.ini", "user_agent=one\n")
+    godwit.php("workers 1..1; ini user_ini.cache_ttl 1;")
+    assert ini_of(godwit, "/i.php", "user_agent") == ["one"]
+    godwit.file(".user.ini", "user_agent=two\n")
+    wait.until(lambda: ini_of(godwit, "/i.php", "user_agent") == ["two"], 10, "the new setting")
+    (godwit.www / ".user.ini").unlink()
+    wait.until(lambda: ini_of(godwit, "/i.php", "user_agent") == [""], 10, "the setting to go")
+
+
+@pytest.mark.parametrize("name", ["", "mine.ini"])
+def test_user_ini_file_name(godwit, name):
+    godwit.file("i.php", INI)
+    godwit.file(".user.ini", "user_agent=dot\n")
+    godwit.file("mine.ini", "user_agent=mine\n")
+    godwit.php(f'workers 1..1; ini user_ini.filename "{name}";')
+    assert ini_of(godwit, "/i.php", "user_agent") == [name.split(".")[0]]
+
+
+def test_broken_user_ini_is_told(godwit):
+    godwit.file("hello.php", HELLO)
+    godwit.file(".user.ini", "precision=5\nthis is (no ini\n")
+    godwit.php("workers 1..1;")
+    assert godwit.get("/hello.php").text == "hello"
+    godwit.stderr.wait(r"syntax error.*\.user\.ini")
+
+
+def test_prepended_and_appended_files(godwit):
+    godwit.file("hello.php", HELLO)
+    before = godwit.file("inc/before.php", "<?php echo 'before ';")
+    after = godwit.file("inc/after.php", "<?php echo ' after';")
+    godwit.php(f"workers 1..1; ini auto_prepend_file {before}; ini auto_append_file {after};")
+    assert godwit.get("/hello.php").text == "before hello after"
+
+
+def test_open_basedir(godwit):
+    secret = godwit.file(str(godwit.base / "secret.txt"), "secret")
+    godwit.file("r.php", f"<?php ini_set('open_basedir', '/'); echo @file_get_contents('{secret}'), @file_get_contents('ok.txt');")
+    godwit.file("ok.txt", "fine")
+    os.symlink(secret, godwit.www / "link.txt")
+    godwit.file("l.php", "<?php echo @file_get_contents('link.txt'), 'end';")
+    godwit.php(f"workers 1..1; admin_ini open_basedir {godwit.www};")
+    assert godwit.get("/r.php").text == "fine"
+    assert godwit.get("/l.php").text == "end"
+
+
+def test_disabled_functions(godwit):
+    godwit.file("d.php", "<?php echo json_encode([function_exists('exec'), function_exists('strlen')]);")
+    godwit.php("workers 1..1; ini disable_functions exec,system;")
+    assert json.loads(godwit.get("/d.php").text) == [False, True]
+
+
+# ---- opcache
+
+def test_preload(godwit):
+    pre = godwit.file(str(godwit.base / "preload.php"), "<?php class Preloaded { const X = 'here'; } function preloaded() { return 1; }")
+    godwit.file("p.php", "<?php echo json_encode([class_exists('Preloaded', false), function_exists('preloaded')]);")
+    godwit.php(f"workers 2..2; ini opcache.preload {pre};")
+    for _ in range(4):
+        assert json.loads(godwit.get("/p.php").text) == [True, True]
+
+
+def test_preload_that_fails_is_told(godwit):
+    pre = godwit.file(str(godwit.base / "preload.php"), "<?php nothing_there();")
+    godwit.file("hello.php", HELLO)
+    godwit.php(f"workers 0..1; ini opcache.preload {pre}; start_time 5s; queue_time 3s;")
+    assert godwit.get("/hello.php").status in (502, 503)
+    godwit.stderr.wait("nothing_there")
+
+
+def test_jit(godwit):
+    godwit.file("j.php", """<?php
+        function work($n) { $s = 0; for ($i = 0; $i < $n; $i++) { $s = ($s * 31 + $i) % 1000003; } return $s; }
+        echo work(300000), ' ', json_encode(opcache_get_status(false)['jit']['on']);""")
+    godwit.file("loop.php", "<?php function spin() { while (true) ; } spin();")
+    godwit.php("workers 1..1; ini opcache.jit_buffer_size 32M; ini opcache.jit tracing; ini max_execution_time 1;")
+    want = 0
+    for i in range(300000):
+        want = (want * 31 + i) % 1000003
+    with godwit.connect(20) as c:
+        for _ in range(3):
+            assert c.get("/j.php").text == f"{want} true"
+        assert c.get("/loop.php").status == 500
+        assert c.get("/j.php").text == f"{want} true"
+
+
+# ---- nothing stays
+
+SET = """<?php
+    putenv('TZ=Asia/Tokyo'); putenv('LEFT=1'); putenv('PATH=/nowhere'); chdir('/'); umask(0); setlocale(LC_ALL, 'C', 'POSIX');
+    mb_internal_encoding('ISO-8859-1'); date_default_timezone_set('Asia/Tokyo'); ini_set('precision', '3');
+    ini_set('include_path', '/x'); set_include_path('/y'); error_reporting(0); ini_set('error_log', '/dev/null'); assert_options(ASSERT_ACTIVE, 0);
+    ini_set('session.name', 'X'); libxml_use_internal_errors(true); mt_srand(1); stream_wrapper_unregister('http');
+    stream_filter_register('mine', 'php_user_filter'); spl_autoload_register(fn($c) => exit('autoload'));
+    set_error_handler(fn() => exit('error')); set_exception_handler(fn() => exit('exception')); ob_start(); ignore_user_abort(true);
+    set_time_limit(3); header('X-Left: 1'); http_response_code(404); gc_disable(); class Left {} function left() {} define('LEFT', 1);
+    $GLOBALS['left'] = 1; $_SERVER['left'] = 1; register_shutdown_function(fn() => print 'shut'); apache_request_headers(); bcscale_if();
+    function bcscale_if() { if (function_exists('bcscale')) bcscale(9); }
+"""
+LOOK = """<?php
+    echo json_encode([getenv('LEFT'), getenv('PATH') == '/nowhere', getenv('TZ'), getcwd(), umask(), setlocale(LC_ALL, 0),
+        mb_internal_encoding(), date_default_timezone_get(), ini_get('precision'), get_include_path(), error_reporting(), ini_get('error_log'),
+        ini_get('session.name'), libxml_use_internal_errors(), in_array('http', stream_get_wrappers()), in_array('mine', stream_get_filters()),
+        spl_autoload_functions(), set_error_handler(null), set_exception_handler(null), ob_get_level(), ignore_user_abort(), ini_get('max_execution_time'),
+        headers_list(), http_response_code(), gc_enabled(), class_exists('Left'), function_exists('left'), defined('LEFT'), isset($GLOBALS['left']),
+        isset($_SERVER['left']), connection_status(), localtime(0)[2]]);"""
+
+
+def test_nothing_stays(site):
+    site.file("set.php", SET)
+    site.file("look.php", LOOK)
+    with site.connect() as c:
+        fresh = c.get("/look.php").text
+        assert json.loads(fresh)[3] == str(site.www)
+        for _ in range(3):
+            answer = c.get("/set.php")
+            assert (answer.status, answer.header("X-Left")) == (404, "1")
+            again = c.get("/look.php")
+            assert (again.text, again.status) == (fresh, 200)
+    assert len(site.app()["workers"]) == 1
+
+
+def test_files_of_a_script_are_closed_and_removed(site):
+    site.file("open.php", f"""<?php
+        $GLOBALS['f'] = tmpfile(); $GLOBALS['g'] = fopen('{site.data}/locked', 'c'); flock($GLOBALS['g'], LOCK_EX);
+        echo count(scandir('/proc/self/fd'));""")
+    with site.connect() as c:
+        assert len({c.get("/open.php").text for _ in range(20)}) == 1, "descriptors stay"
+
+
+# ---- the log
+
+def test_errors_are_in_the_log_with_the_request(site):
+    site.file("w.php", "<?php echo $undefined; error_log('said by the script'); trigger_error('noticed', E_USER_NOTICE); echo 'x';")
+    answer = site.get("/w.php", {"X-Id": "1"})
+    assert answer.text == "x"
+    for text in ("Undefined variable", "said by the script", "noticed"):
+        line = site.stderr.wait(rf"(?m)^.*{text}.*$").group(0)
+        assert "app.output" in line, line
+
+
+def test_error_log_to_a_file(godwit):
+    godwit.file("w.php", "<?php error_log('into the file'); echo 'x';")
+    godwit.php(f"workers 1..1; ini error_log {godwit.data}/php.log;")
+    assert godwit.get("/w.php").text == "x"
+    assert "into the file" in (godwit.data / "php.log").read_text()
+
+
+@pytest.mark.parametrize("code,said", [
+    ("posix_kill(getmypid(), SIGSEGV); sleep(1);", "SIGSEGV|signal 11"),
+    ("posix_kill(getmypid(), SIGKILL); sleep(1);", "SIGKILL|signal 9"),
+    ("function f($n) { return f($n + 1) . preg_replace_callback('/x/', fn() => f(1), 'x'); } f(1);", "SIGSEGV|signal 11|memory size"),
+])
+def test_crash_is_explained(site, code, said):
+    site.file("crash.php", f"<?php {code}")
+    answer = site.get("/crash.php")
+    assert answer.status in (500, 502)
+    wait.until(lambda: re.search(said, site.stderr.text()), 10, f"{said} in the log")
+    if answer.status == 502:
+        assert "crash.php" not in answer.text, "details are for the log"
+        wait.until(lambda: re.search(r"backend\.worker_died.*in the middle of the request", site.stderr.text()), 10, "the event")
+    assert site.get("/hello.php").text == "hello"
+
+
+def test_script_that_cannot_be_read(site):
+    path = site.file("locked.php", HELLO)
+    path.chmod(0)
+    answer = site.get("/locked.php")
+    assert answer.status == 403 and "hello" not in answer.text
+    assert site.get("/hello.php").text == "hello"
+
+
+def test_script_that_goes_away(godwit):
+    """The server may still believe in a script that was removed a moment ago."""
+    path = godwit.file("gone.php", HELLO)
+    godwit.file("hello.php", HELLO)
+    godwit.php("workers 1..1; ini opcache.revalidate_freq 0;", top="file_check 1h;")
+    assert godwit.get("/gone.php").text == "hello"
+    path.unlink()
+    answer = godwit.get("/gone.php")
+    assert answer.status == 404 and "hello" not in answer.text
+    assert godwit.get("/hello.php").text == "hello"
