@@ -32,6 +32,11 @@ void board_take(uint32_t index, uint32_t worker_id)
     scoreboard_reset(board, index, worker_id, (uint32_t)pid, clock_mono_us(), proc_anon_kib(pid));
 }
 
+void board_leave(void)
+{
+    taken = false;
+}
+
 void board_begin(struct str method, struct str url)
 {
     if (taken)

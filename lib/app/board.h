@@ -14,6 +14,9 @@ int board_map(int *fd);
 // board_take empties record `index` for this process.
 void board_take(uint32_t index, uint32_t worker_id);
 
+// board_leave forgets the record, which another process keeps.
+void board_leave(void);
+
 // board_begin notes a request that begins.
 void board_begin(struct str method, struct str url);
 

@@ -40,6 +40,12 @@ void conn_close(struct conn *c)
     c->state = CONN_CLOSED;
 }
 
+void conn_disown(struct conn *c)
+{
+    c->body_left = 0;
+    conn_close(c);
+}
+
 void conn_done(struct conn *c)
 {
     conn_close(c);

@@ -55,6 +55,10 @@ void conn_init(struct conn *c, int fd);
 // conn_close closes the socket and forgets the exchange; fine when it is closed.
 void conn_close(struct conn *c);
 
+// conn_disown lets go of the exchange in a process that was forked from the one that serves it:
+// what is written is dropped, and the other one is not disturbed.
+void conn_disown(struct conn *c);
+
 // conn_done closes and frees; the connection can be initialised again.
 void conn_done(struct conn *c);
 

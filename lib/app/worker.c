@@ -3,6 +3,7 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,11 +34,27 @@ static struct str str_of(struct godwit_app_text text)
 
 // ---- serving
 
+static struct worker *this_worker; // of the process, once it has booted
+
+// A program may fork while it serves, as PHP's pcntl_fork does. The exchange stays the parent's:
+// the copy may compute, but it answers nobody and ends with the program's function.
+static void on_forked(void)
+{
+    this_worker->is_copy = true;
+    this_worker->on_busy = NULL;
+    quit_on(FD_NONE);
+    board_leave();
+    conn_disown(&this_worker->conn);
+}
+
 int worker_boot(struct worker *w)
 {
     int rc = w->hooks->boot ? w->hooks->boot(w->hooks->arg) : 0;
     if (rc == 0)
         quit_watch();
+    if (rc == 0 && !this_worker)
+        rc = pthread_atfork(NULL, NULL, on_forked);
+    this_worker = w;
     w->booted = rc == 0;
     return rc;
 }
@@ -103,7 +120,7 @@ bool worker_serve(struct worker *w, int fd)
         godwit_app_log(NULL, MALFORMED, sizeof MALFORMED - 1);
     quit_on(FD_NONE);
     conn_close(&w->conn);
-    return !quit_wanted() && !(w->requests_max && w->requests >= w->requests_max);
+    return !w->is_copy && !quit_wanted() && !(w->requests_max && w->requests >= w->requests_max);
 }
 
 void worker_leave(struct worker *w)

@@ -30,7 +30,7 @@ struct worker {
     // private
     struct conn conn;
     uint64_t requests, on_connection;
-    bool booted;
+    bool booted, is_copy;
 };
 
 // worker_boot runs the boot hook and takes over SIGTERM. The hook's result: 0 is good.
