@@ -90,8 +90,10 @@ static void add_connection(struct exchange *ex, struct cgi_env *env)
     add(env, STR("REQUEST_SCHEME"), peer->is_tls ? STR("https") : STR("http"));
     if (peer->is_tls)
         add(env, STR("HTTPS"), STR("on"));
-    if (ex->facts.user.len)
+    if (ex->facts.user.len) {
+        add(env, STR("AUTH_TYPE"), STR("Basic"));
         add(env, STR("REMOTE_USER"), ex->facts.user);
+    }
 }
 
 static void add_request(struct exchange *ex, const struct cgi_env_script *script,

@@ -34,6 +34,8 @@
  X(backend_retries, "Requests handed to a second worker because the first had not taken them.") \
  X(request_timeouts, "Requests whose worker was killed because request_time had passed.")       \
  X(htaccess_refused, "Requests refused because an .htaccess file protects something.")          \
+ X(access_refused, "Requests refused by the rules of allow and deny.")                          \
+ X(auth_refused, "Requests refused because name and password were missing or wrong.")           \
  X(log_lines_dropped, "Access log lines dropped because the ring was full.")
 
 struct metrics {

@@ -8,6 +8,8 @@
  X("app.failed", "a worker of an app could not be started")                                    \
  X("app.output", "a line that an app wrote on its standard error")                             \
  X("app.protocol", "a process of an app sent what it may not send")                            \
+ X("auth.bad_line", "a line of a password file can let nobody in")                             \
+ X("auth.file_failed", "a password file cannot be read; all who ask are refused")              \
  X("backend.bad_answer",                                                                       \
    "a worker's answer could not be used; the client gets 502, or the answer is cut")           \
  X("backend.bad_header", "an app sent header lines that are not valid; they were left out")    \

@@ -31,6 +31,22 @@ static void check_root(const struct tree_node *node, struct arena *a, struct err
     check_dir(path.ptr, "root", node->arg_pos[0], err);
 }
 
+static void check_password_file(const struct tree_node *node, struct arena *a, struct err *err)
+{
+    struct stat st;
+    struct str path = key_path(node, node->args[0], a);
+    const char *why = NULL;
+    if (stat(path.ptr, &st) < 0) {
+        why = strerror(errno);
+    } else if (!S_ISREG(st.st_mode)) {
+        why = "it is no file";
+    }
+    if (why) {
+        tree_error(err, node->arg_pos[0], "auth_file is %s, a file that exists was expected: %s",
+                   path.ptr, why);
+    }
+}
+
 static void check_log(const struct tree_node *node, struct arena *a, struct err *err)
 {
     struct str name = node->args[0];
@@ -68,9 +84,8 @@ static const struct {
     const char *name;
     void (*check)(const struct tree_node *node, struct arena *a, struct err *err);
 } CHECKS[] = {
-    {"root", check_root},
-    {"error_log", check_log},
-    {"access_log", check_log},
+    {"root", check_root},     {"auth_file", check_password_file},
+    {"error_log", check_log}, {"access_log", check_log},
     {"user", check_user},
 };
 

@@ -10,8 +10,10 @@
 #include "core/site_conf.h"
 #include "core/spool.h"
 #include "core/target.h"
+#include "feature/access.h"
 #include "feature/access_log.h"
 #include "feature/answer.h"
+#include "feature/auth_basic.h"
 #include "feature/error_page.h"
 #include "feature/expires.h"
 #include "feature/header_rules.h"
@@ -25,10 +27,11 @@
 // chosen before an app may run it, and files are what is left. Of what changes answers, the page
 // for an error stands first, and the fields that a site asks for last.
 static struct module *const MODULES[] = {
-    &server_conf_module, &listen_module,  &front_module,        &site_conf_module,
-    &target_module,      &spool_module,   &redirect_module,     &htaccess_module,
-    &answer_module,      &index_module,   &app_conf_module,     &static_module,
-    &error_page_module,  &expires_module, &header_rules_module, &access_log_module,
+    &server_conf_module,  &listen_module,     &front_module,      &site_conf_module,
+    &target_module,       &spool_module,      &redirect_module,   &access_module,
+    &htaccess_module,     &auth_basic_module, &answer_module,     &index_module,
+    &app_conf_module,     &static_module,     &error_page_module, &expires_module,
+    &header_rules_module, &access_log_module,
 };
 
 void modules_register(void)

@@ -116,6 +116,7 @@ static void what_depends_on_the_request(void **state)
     assert_var("SERVER_PORT", "8080");
     assert_var("SERVER_PROTOCOL", "HTTP/1.0");
     assert_var("REMOTE_USER", "ann");
+    assert_var("AUTH_TYPE", "Basic");
     assert_var("REDIRECT_STATUS", "200");
 }
 
