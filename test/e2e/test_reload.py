@@ -19,6 +19,10 @@ def ok(answer) -> str:
     return "" if answer.status == 200 and answer.body else f"status {answer.status}, {len(answer.body)} bytes"
 
 
+def pids_of(godwit, app: str) -> set:
+    return {w["pid"] for w in godwit.app(app)["workers"]}
+
+
 @pytest.mark.seconds(240)
 def test_hundred_reloads_under_load(godwit):
     """Listeners, sites and an app's settings change while keep-alive, short-lived and slow connections go on."""
@@ -31,13 +35,14 @@ def test_hundred_reloads_under_load(godwit):
         godwit.config("""
             listen 127.0.0.1:%(port)d;
             listen 127.0.0.1:%(extra)d;
-            site _ { root %(www)s; app php { workers 1..3; } path /p%(n)d/ { root %(www)s; } }
+            site _ { root %(www)s; app php { workers 3..3; } path /p%(n)d/ { root %(www)s; } }
             site other.example { root %(www)s/other; app php { workers 1..2; env ROUND %(round)d; } }
         """ + ("site more.example { root %(www)s; }\n" if n % 3 else ""), extra=ports[n % 2], n=n % 5, round=n // 10)
 
     configure(0)
     godwit.start()
-    first_pids = {godwit.get("/hello.php").text for _ in range(20)}
+    wait.until(lambda: len(pids_of(godwit, "_")) == 3, 10, "all workers")
+    first_pids = pids_of(godwit, "_")
     slow = godwit.connect(120)
     slow.send("POST /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % ROUNDS)
     loads = [
@@ -60,7 +65,7 @@ def test_hundred_reloads_under_load(godwit):
     assert [load.failures for load in loads] == [[], [], []]
     assert all(load.done > ROUNDS for load in loads)
     assert answer.status == 200
-    assert {godwit.get("/hello.php").text for _ in range(20)} <= first_pids, "an unchanged app keeps its workers"
+    assert pids_of(godwit, "_") == first_pids, "an unchanged app keeps its workers"
     wait.until(lambda: godwit.status()["snapshots"] == 1, 10, "old configurations are let go")
     with pytest.raises(ConnectionRefusedError):
         Connection(("127.0.0.1", ports[(ROUNDS + 1) % 2]))
@@ -83,16 +88,15 @@ def test_only_the_changed_app_restarts_and_rolling(godwit):
             Load(godwit.address, "/hello.php", clients=2, host="b.example", check=ok) as b:
         a.wait_done(50)
         b.wait_done(50)
-        before = {w["pid"] for w in godwit.app("a.example")["workers"]}
-        old = {w["pid"] for w in godwit.app("b.example")["workers"]}
+        before, old = pids_of(godwit, "a.example"), pids_of(godwit, "b.example")
         configure(2)
         godwit.reload()
         wait.until(lambda: godwit.get("/hello.php", host="b.example").text.endswith(" 2"), 10, "the new setting")
-        wait.until(lambda: not old & {w["pid"] for w in godwit.app("b.example")["workers"]}, 10, "all old workers left")
+        wait.until(lambda: not old & pids_of(godwit, "b.example"), 10, "all old workers left")
         a.wait_done(50)
         b.wait_done(50)
     assert a.failures == [] and b.failures == []
-    assert {w["pid"] for w in godwit.app("a.example")["workers"]} == before
+    assert pids_of(godwit, "a.example") == before
 
 
 def test_running_request_is_finished_by_its_old_worker(godwit):

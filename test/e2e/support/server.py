@@ -191,7 +191,7 @@ class Godwit:
             if self.notify:
                 self.notify.close()
         if not self.expect_failure:
-            bad = re.search(r"(?m)^.*(assertion failed|AddressSanitizer|ThreadSanitizer|runtime error:).*$", self.stderr.text(), re.I)
+            bad = re.search(r"(?m)^.*(assertion failed|ERROR: AddressSanitizer|WARNING: ThreadSanitizer|runtime error:).*$", self.stderr.text(), re.I)
             assert not bad, f"the log tells of a defect: {bad.group(0)}"
 
     # ---- talking to it
