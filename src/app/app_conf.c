@@ -136,7 +136,10 @@ static const struct key BLOCK_KEYS[] = {
         .min = 0,
         .max = 1000000,
         .unit = "requests",
-        .help = "Most requests that wait for a worker; the next one gets status 503 at once.",
+        .help =
+            "Most requests that wait for a worker; the next one gets status 503 at once, before its body is read. "
+            "Client addresses (IPv6: networks of 64 bits) take turns, and when the queue is full the newest "
+            "request of the address that has the most of them makes room for another address's.",
         .example = "200",
     },
     {

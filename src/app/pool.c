@@ -45,19 +45,35 @@ static struct pool_worker *pick_idle(struct pool *p, const struct thread *t)
 }
 
 // Tells whether a request that comes now can only be refused, and why.
-static bool is_hopeless(const struct pool *p, uint64_t now_us, enum endpoint_failure *out_failure)
+static bool is_hopeless(const struct pool *p, const struct exchange *ex, uint64_t now_us,
+                        enum endpoint_failure *out_failure)
 {
     uint32_t coming = pool_state_usable(p) + p->counts[POOL_WORKER_STARTING];
     if (p->generation == 0)
         return false; // its settings are about to come
     *out_failure = ENDPOINT_QUEUE_FULL;
-    if (p->queued >= p->set.queue_max)
+    if (p->queue.count >= p->set.queue_max && !pool_queue_excess(&p->queue, ex))
         return true;
     *out_failure = ENDPOINT_STOPPED;
     if ((!p->in_force || pool_state.orphaned) && coming == 0)
         return true;
     *out_failure = ENDPOINT_START_FAILED;
     return coming == 0 && p->failures >= POOL_FAILURES_MAX && now_us < p->retry_us;
+}
+
+// In a full queue the newest request of whoever has the most of them gives way.
+static void enqueue(struct pool *p, struct ticket *t, uint64_t now_us)
+{
+    if (p->queue.count >= p->set.queue_max) {
+        struct ticket *excess = pool_queue_excess(&p->queue, t->exchange);
+        ASSERT(excess || p->generation == 0);
+        if (excess)
+            pool_state_fail(p, excess, ENDPOINT_QUEUE_FULL);
+    }
+    t->state = POOL_TICKET_QUEUED;
+    t->queued_us = now_us;
+    pool_queue_push(&p->queue, t);
+    pool_look_queued(p, now_us);
 }
 
 static struct slot *acquire(struct endpoint *ep, struct ticket *t)
@@ -71,18 +87,14 @@ static struct slot *acquire(struct endpoint *ep, struct ticket *t)
     struct pool_worker *w = pick_idle(p, thread);
     uint64_t now_us = pool_state_now_us();
     if (w) {
-        ASSERT_DEBUG(list_is_empty(&p->queue));
+        ASSERT_DEBUG(p->queue.count == 0);
         pool_worker_take(w);
         pool_worker_own(w, thread);
         slot = &w->slot;
-    } else if (is_hopeless(p, now_us, &t->failure)) {
+    } else if (is_hopeless(p, t->exchange, now_us, &t->failure)) {
         pool_state_deliver(t, POOL_TICKET_FAILED);
     } else {
-        t->state = POOL_TICKET_QUEUED;
-        t->queued_us = now_us;
-        list_push_back(&p->queue, &t->node);
-        p->queued++;
-        pool_look_queued(p, now_us);
+        enqueue(p, t, now_us);
     }
     pool_state_unlock();
     return slot;
@@ -93,11 +105,11 @@ static void cancel(struct endpoint *ep, struct ticket *t)
     struct pool *p = pool_of(ep);
     pool_state_lock();
     int state = t->state;
-    if (state != POOL_TICKET_NONE)
-        list_remove(&t->node);
     if (state == POOL_TICKET_QUEUED)
-        p->queued--;
-    else if (state == POOL_TICKET_GRANTED)
+        pool_queue_remove(&p->queue, t);
+    else if (state != POOL_TICKET_NONE)
+        list_remove(&t->node);
+    if (state == POOL_TICKET_GRANTED)
         pool_worker_offer(worker_of(t->slot));
     t->state = POOL_TICKET_NONE;
     pool_state_unlock();
@@ -142,8 +154,6 @@ static void release(struct endpoint *ep, struct slot *slot, enum slot_outcome ou
     pool_state_unlock();
 }
 
-static const struct endpoint_ops OPS = {acquire, cancel, release};
-
 // Says what a failed ticket's exchange is to tell the operator. Lock held.
 static size_t failure_text(const struct pool *p, enum endpoint_failure failure, char *room,
                            size_t size)
@@ -153,14 +163,14 @@ static size_t failure_text(const struct pool *p, enum endpoint_failure failure, 
     switch (failure) {
     case ENDPOINT_QUEUE_FULL:
         len = snprintf(room, size, "The queue of app \"%s\" is full: %u requests wait (queue %u).",
-                       name, p->queued, p->set.queue_max);
+                       name, p->queue.count, p->set.queue_max);
         break;
     case ENDPOINT_QUEUE_TIMEOUT:
         len = snprintf(room, size,
                        "The request waited for a worker of app \"%s\" for %llu ms (queue_time): "
                        "%u of %u workers are busy, %u requests wait.",
                        name, (unsigned long long)(p->set.queue_us / 1000),
-                       p->counts[POOL_WORKER_BUSY], p->set.workers_max, p->queued);
+                       p->counts[POOL_WORKER_BUSY], p->set.workers_max, p->queue.count);
         break;
     case ENDPOINT_START_FAILED:
         len = snprintf(room, size,
@@ -179,6 +189,24 @@ static size_t failure_text(const struct pool *p, enum endpoint_failure failure, 
     ASSERT(len >= 0);
     return (size_t)len < size ? (size_t)len : size - 1;
 }
+
+static bool refuses(struct endpoint *ep, struct exchange *ex, enum endpoint_failure *out_failure,
+                    struct str *out_text)
+{
+    struct pool *p = pool_of(ep);
+    char text[POOL_FAILURE_BYTES + 256];
+    size_t len = 0;
+    pool_state_lock();
+    bool refused = list_is_empty(&p->idle) && is_hopeless(p, ex, pool_state_now_us(), out_failure);
+    if (refused)
+        len = failure_text(p, *out_failure, text, sizeof text);
+    pool_state_unlock();
+    if (refused)
+        *out_text = arena_dup(&ex->arena, str_n(text, len));
+    return refused;
+}
+
+static const struct endpoint_ops OPS = {refuses, acquire, cancel, release};
 
 // Takes one ticket out; false when none is left.
 static bool deliver_one(struct pool_inbox *inbox)
@@ -283,7 +311,7 @@ struct pool *pool_ref(struct str name)
         memcpy(copy, name.ptr, name.len);
         p->magic = POOL_MAGIC;
         p->endpoint = (struct endpoint){.name = {copy, name.len}, .ops = &OPS};
-        list_init(&p->queue);
+        pool_queue_init(&p->queue);
         list_init(&p->idle);
         list_init(&p->workers);
         list_push_back(&pool_state.all, &p->node);

@@ -19,12 +19,6 @@ static uint32_t coming(const struct pool *p)
     return pool_state_usable(p) + p->counts[POOL_WORKER_STARTING];
 }
 
-static struct ticket *head_of(const struct pool *p)
-{
-    struct list_node *node = list_first(&p->queue);
-    return node ? CONTAINER_OF(node, struct ticket, node) : NULL;
-}
-
 // While some worker serves, another one is started only when the wait has been as long as a start
 // takes: a short burst is served by those that are there.
 static uint64_t pace_us(const struct pool *p)
@@ -42,17 +36,17 @@ static bool has_room(const struct pool *p)
 
 void pool_look_queued(struct pool *p, uint64_t now_us)
 {
-    if (p->queued == 1)
+    if (p->queue.count == 1)
         pool_state_due(now_us + p->set.queue_us);
-    const struct ticket *head = head_of(p);
-    if (head && has_room(p) && p->queued > p->counts[POOL_WORKER_STARTING])
+    const struct ticket *head = pool_queue_oldest(&p->queue);
+    if (head && has_room(p) && p->queue.count > p->counts[POOL_WORKER_STARTING])
         pool_state_due(head->queued_us + pace_us(p));
 }
 
 static uint64_t expire_waits(struct pool *p, uint64_t now_us)
 {
     struct ticket *t;
-    while ((t = head_of(p)) && t->queued_us + p->set.queue_us <= now_us)
+    while ((t = pool_queue_oldest(&p->queue)) && t->queued_us + p->set.queue_us <= now_us)
         pool_state_fail(p, t, ENDPOINT_QUEUE_TIMEOUT);
     return t ? t->queued_us + p->set.queue_us : POOL_NEVER;
 }
@@ -116,13 +110,13 @@ static uint32_t wanted_starts(const struct pool *p, uint64_t now_us, uint64_t *n
     uint32_t wanted = 0;
     if (coming(p) < p->set.workers_min)
         wanted = p->set.workers_min - coming(p);
-    const struct ticket *head = head_of(p);
-    if (head && p->queued > starting) {
+    const struct ticket *head = pool_queue_oldest(&p->queue);
+    if (head && p->queue.count > starting) {
         uint64_t at_us = head->queued_us + pace_us(p);
         if (at_us > now_us)
             *next_us = earlier(*next_us, at_us);
-        else if (p->queued - starting > wanted)
-            wanted = p->queued - starting;
+        else if (p->queue.count - starting > wanted)
+            wanted = p->queue.count - starting;
     }
     // After a failure one try at a time.
     if (p->failures && wanted)
@@ -157,14 +151,13 @@ static void refuse_hopeless(struct pool *p)
     if (coming(p) > 0 || (!stopped && p->failures < POOL_FAILURES_MAX))
         return;
     struct ticket *t;
-    while ((t = head_of(p)))
+    while ((t = pool_queue_oldest(&p->queue)))
         pool_state_fail(p, t, stopped ? ENDPOINT_STOPPED : ENDPOINT_START_FAILED);
 }
 
 static uint64_t let_spawner_go(struct pool *p, uint64_t now_us)
 {
-    if (!p->may_have_spawner || !p->in_force || !list_is_empty(&p->workers)
-        || !list_is_empty(&p->queue))
+    if (!p->may_have_spawner || !p->in_force || !list_is_empty(&p->workers) || p->queue.count > 0)
         return POOL_NEVER;
     uint64_t at_us = p->used_us + p->set.idle_us;
     if (at_us > now_us)
@@ -178,7 +171,7 @@ static uint64_t let_spawner_go(struct pool *p, uint64_t now_us)
 static uint64_t look_at(struct pool *p, uint64_t now_us)
 {
     if (p->generation == 0) {
-        if (p->refs == 0 && list_is_empty(&p->queue))
+        if (p->refs == 0 && p->queue.count == 0)
             pool_state_free(p);
         return POOL_NEVER;
     }
@@ -188,7 +181,7 @@ static uint64_t look_at(struct pool *p, uint64_t now_us)
     next_us = earlier(next_us, start_workers(p, now_us));
     refuse_hopeless(p);
     next_us = earlier(next_us, let_spawner_go(p, now_us));
-    if (!p->in_force && p->refs == 0 && list_is_empty(&p->workers) && list_is_empty(&p->queue))
+    if (!p->in_force && p->refs == 0 && list_is_empty(&p->workers) && p->queue.count == 0)
         pool_state_free(p);
     return next_us;
 }

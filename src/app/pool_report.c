@@ -34,12 +34,12 @@ static void copy_worker(const struct pool_worker *w, uint64_t now_us,
 static void copy_pool(const struct pool *p, uint64_t now_us, struct arena *a,
                       struct pool_report *out)
 {
-    struct list_node *head = list_first(&p->queue);
+    const struct ticket *oldest = pool_queue_oldest(&p->queue);
     *out = (struct pool_report){
         .name = arena_dup(a, p->endpoint.name),
         .in_force = p->in_force,
         .set = p->set,
-        .queued = p->queued,
+        .queued = p->queue.count,
         .starting = p->counts[POOL_WORKER_STARTING],
         .generation = p->generation,
         .served = p->served,
@@ -48,8 +48,8 @@ static void copy_pool(const struct pool *p, uint64_t now_us, struct arena *a,
         .retry_in_ms = since_ms(p->retry_us, now_us),
         .info = p->info ? arena_dup(a, str_c(p->info)) : STR(""),
     };
-    if (head)
-        out->oldest_wait_ms = since_ms(now_us, CONTAINER_OF(head, struct ticket, node)->queued_us);
+    if (oldest)
+        out->oldest_wait_ms = since_ms(now_us, oldest->queued_us);
     if (p->failed_us) {
         out->failure = arena_dup(a, str_n(p->failure, p->failure_len));
         out->failure_age_ms = since_ms(now_us, p->failed_us);
@@ -136,11 +136,12 @@ static void check_pool(const struct pool *p)
     }
     list_foreach(&p->idle, struct pool_worker, idle, w)
         idle += w->state == POOL_WORKER_IDLE;
-    list_foreach(&p->queue, struct ticket, node, t)
+    pool_queue_check(&p->queue);
+    list_foreach(&p->queue.waits, struct ticket, wait, t)
         queued += t->state == POOL_TICKET_QUEUED;
     for (size_t i = 0; i < POOL_WORKER_STATES; i++)
         ASSERT(counts[i] == p->counts[i]);
-    ASSERT(idle == p->counts[POOL_WORKER_IDLE] && queued == p->queued);
+    ASSERT(idle == p->counts[POOL_WORKER_IDLE] && queued == p->queue.count);
     ASSERT(!idle || !queued);
     ASSERT(p->counts[POOL_WORKER_STARTING] <= POOL_STARTS_AT_ONCE + 1);
 }

@@ -81,9 +81,8 @@ void pool_state_deliver(struct ticket *t, int state)
 
 void pool_state_fail(struct pool *p, struct ticket *t, enum endpoint_failure failure)
 {
-    ASSERT(t->state == POOL_TICKET_QUEUED && p->queued > 0);
-    list_remove(&t->node);
-    p->queued--;
+    ASSERT(t->state == POOL_TICKET_QUEUED);
+    pool_queue_remove(&p->queue, t);
     t->failure = failure;
     pool_state_deliver(t, POOL_TICKET_FAILED);
 }
@@ -103,7 +102,8 @@ uint32_t pool_state_usable(const struct pool *p)
 
 void pool_state_free(struct pool *p)
 {
-    ASSERT(list_is_empty(&p->workers) && list_is_empty(&p->queue));
+    ASSERT(list_is_empty(&p->workers));
+    pool_queue_done(&p->queue);
     map_remove(&pool_state.by_name, p->endpoint.name);
     list_remove(&p->node);
     p->magic = 0;

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "app/pool.h"
+#include "app/pool_queue.h"
 #include "base/list.h"
 #include "base/map.h"
 
@@ -73,8 +74,7 @@ struct pool {
     bool in_force;
     unsigned refs;
 
-    struct list queue; // tickets, oldest first
-    uint32_t queued;
+    struct pool_queue queue;
     struct list idle; // workers, last used first
     struct list workers;
     uint32_t counts[POOL_WORKER_STATES];

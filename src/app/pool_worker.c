@@ -112,7 +112,7 @@ void pool_worker_part(struct pool_worker *w, enum pool_worker_state state, uint6
     set_state(w, state);
     w->kill_us = kill_us;
     // Who waits may need another one now.
-    pool_state_due(w->pool->queued ? 0 : kill_us);
+    pool_state_due(w->pool->queue.count ? 0 : kill_us);
 }
 
 // Tells whether the worker is to leave rather than serve on.
@@ -121,7 +121,7 @@ static bool is_done(const struct pool_worker *w)
     const struct pool *p = w->pool;
     if (w->generation != p->generation && p->proved == p->generation)
         return true;
-    if (!p->in_force && list_is_empty(&p->queue))
+    if (!p->in_force && p->queue.count == 0)
         return true;
     return w->requests_max && w->slot.served >= w->requests_max;
 }
@@ -135,10 +135,8 @@ void pool_worker_offer(struct pool_worker *w)
         pool_state_due(0);
         return;
     }
-    struct list_node *node = list_pop_front(&p->queue);
-    if (node) {
-        struct ticket *t = CONTAINER_OF(node, struct ticket, node);
-        p->queued--;
+    struct ticket *t = pool_queue_pop(&p->queue);
+    if (t) {
         pool_worker_take(w);
         t->slot = &w->slot;
         pool_state_deliver(t, POOL_TICKET_GRANTED);

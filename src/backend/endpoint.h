@@ -49,7 +49,8 @@ struct ticket {
     void (*on_slot)(struct ticket *t, struct slot *slot);
     void (*on_failed)(struct ticket *t, enum endpoint_failure failure, struct str text);
     // private to the endpoint
-    struct list_node node;
+    struct list_node node, wait;
+    void *client; // whose turn it shares
     struct endpoint *endpoint;
     struct slot *slot;
     uint64_t queued_us;
@@ -63,6 +64,10 @@ struct endpoint {
 };
 
 struct endpoint_ops {
+    // refuses tells whether a request that asked now would be refused at once, and why (text as in
+    // on_failed, in the exchange's arena): asked before a body is taken in for nothing.
+    bool (*refuses)(struct endpoint *ep, struct exchange *ex, enum endpoint_failure *out_failure,
+                    struct str *out_text);
     // acquire gives an idle slot at once (returned; the caller's thread watches it) or queues the
     // ticket (NULL).
     struct slot *(*acquire)(struct endpoint *ep, struct ticket *t);

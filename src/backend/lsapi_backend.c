@@ -320,7 +320,8 @@ static void on_slot(struct ticket *t, struct slot *slot)
     finish_turn(conv);
 }
 
-static void on_failed(struct ticket *t, enum endpoint_failure failure, struct str text)
+// The endpoint has no worker for the request. Text of the exchange's arena.
+static void refuse(struct lsapi_conv *conv, enum endpoint_failure failure, struct str text)
 {
     static const char *const EVENTS[] = {
         [ENDPOINT_QUEUE_FULL] = "backend.queue_full",
@@ -328,17 +329,22 @@ static void on_failed(struct ticket *t, enum endpoint_failure failure, struct st
         [ENDPOINT_START_FAILED] = "backend.no_worker",
         [ENDPOINT_STOPPED] = "backend.stopped",
     };
-    struct lsapi_conv *conv = conv_of(CONTAINER_OF(t, struct lsapi_conv, ticket));
-    ASSERT(conv->state == LSAPI_CONV_QUEUED);
     conv->state = LSAPI_CONV_OVER;
-    struct exchange *ex = conv->exchange;
-    ex->facts.queue_us += now_us(conv) - conv->queued_us;
     if (failure == ENDPOINT_QUEUE_FULL)
         metrics_add(&conv->thread->metrics, queue_full, 1);
     else if (failure == ENDPOINT_QUEUE_TIMEOUT)
         metrics_add(&conv->thread->metrics, queue_timeouts, 1);
-    fail(conv, 503, EVENTS[failure], arena_dup(&ex->arena, text));
+    fail(conv, 503, EVENTS[failure], text);
     finish_turn(conv);
+}
+
+static void on_failed(struct ticket *t, enum endpoint_failure failure, struct str text)
+{
+    struct lsapi_conv *conv = conv_of(CONTAINER_OF(t, struct lsapi_conv, ticket));
+    ASSERT(conv->state == LSAPI_CONV_QUEUED);
+    struct exchange *ex = conv->exchange;
+    ex->facts.queue_us += now_us(conv) - conv->queued_us;
+    refuse(conv, failure, arena_dup(&ex->arena, text));
 }
 
 static void acquire(struct lsapi_conv *conv)
@@ -460,6 +466,13 @@ void lsapi_backend_serve(struct exchange *ex, const struct lsapi_backend_conf *c
     if (!ex->req.has_body) {
         acquire(conv);
         finish_turn(conv);
+        return;
+    }
+    // Before a body is read, or asked for with 100 Continue, that would be for nothing.
+    enum endpoint_failure failure;
+    struct str text;
+    if (conf->endpoint->ops->refuses(conf->endpoint, ex, &failure, &text)) {
+        refuse(conv, failure, text);
         return;
     }
     enum spool_result result = spool_start(ex, on_spooled, conv, &conv->spool);

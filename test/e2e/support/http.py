@@ -41,14 +41,16 @@ class Response:
 
 
 class Connection:
-    """One connection. `address` is (host, port) or the path of a Unix socket."""
+    """One connection. `address` is (host, port) or the path of a Unix socket; `source`: the client's own address."""
 
-    def __init__(self, address, timeout: float = 10.0):
+    def __init__(self, address, timeout: float = 10.0, source: str = None):
         self.timeout = timeout
         family = socket.AF_UNIX if isinstance(address, str) else (
             socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
         self.sock = socket.socket(family, socket.SOCK_STREAM)
         self.sock.settimeout(timeout * wait.SCALE)
+        if source:
+            self.sock.bind((source, 0))
         self.sock.connect(address)
         if family != socket.AF_UNIX:
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -44,6 +44,7 @@ static struct {
     size_t line_count;
     struct ticket *waiting;
     bool cancelled;
+    bool is_full;
 } app;
 
 static struct lsapi_backend_conf conf;
@@ -98,7 +99,17 @@ static void release(struct endpoint *ep, struct slot *slot, enum slot_outcome ou
     l->outcome = outcome;
 }
 
-static const struct endpoint_ops OPS = {acquire, cancel, release};
+static bool refuses(struct endpoint *ep, struct exchange *ex, enum endpoint_failure *out_failure,
+                    struct str *out_text)
+{
+    (void)ep;
+    (void)ex;
+    *out_failure = ENDPOINT_QUEUE_FULL;
+    *out_text = STR("The queue is full.");
+    return app.is_full;
+}
+
+static const struct endpoint_ops OPS = {refuses, acquire, cancel, release};
 
 static struct line *add_line(void)
 {
@@ -363,6 +374,18 @@ static void an_upload_comes_whole(void **state)
     buf_done(&got);
     mem_free(s.room);
     mem_free(upload);
+}
+
+static void nothing_of_an_upload_is_read_for_a_full_queue(void **state)
+{
+    (void)state;
+    app.is_full = true;
+    ask("POST", "upload");
+    turns();
+    assert_int_equal(client.status, 503);
+    struct body_chunk chunk;
+    assert_int_equal(body_pull(client.ex->req.body, 100, &chunk), BODY_DATA);
+    assert_true(str_eq(chunk.bytes, STR("upload")));
 }
 
 static void an_answer_before_the_upload_was_read(void **state)
@@ -693,6 +716,7 @@ static void an_answer_that_nobody_wants_is_read_to_its_end(void **state)
 static void no_slot(void **state)
 {
     (void)state;
+    long long before = stage_metric(&stage, "queue_full");
     ask("GET", NULL);
     struct ticket *t = app.waiting;
     app.waiting = NULL;
@@ -700,7 +724,7 @@ static void no_slot(void **state)
     assert_int_equal(client.status, 503);
     assert_non_null(header_list_find_id(&client.ex->resp.headers, HEADER_RETRY_AFTER));
     assert_true(str_eq(client.ex->facts.cause, STR("The queue is full (queue 2).")));
-    assert_int_equal(stage_metric(&stage, "queue_full"), 1);
+    assert_int_equal(stage_metric(&stage, "queue_full"), before + 1);
 }
 
 static void a_packet_too_large(void **state)
@@ -730,6 +754,7 @@ int main(void)
         CASE(a_whole_answer_frees_the_slot_at_once),
         CASE(an_answer_in_single_bytes),
         CASE(an_upload_comes_whole),
+        CASE(nothing_of_an_upload_is_read_for_a_full_queue),
         CASE(an_answer_before_the_upload_was_read),
         CASE(misdeeds),
         CASE(a_request_that_was_not_taken_is_tried_again),

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The queue in front of an app: what is refused is refused before its body comes, and addresses take turns."""
+import statistics
+import threading
+import time
+
+import pytest
+
+from support import wait
+from support.http import Connection, format_request
+
+WAIT = "<?php while (!file_exists('%s/open')) { usleep(5000); clearstatcache(); } echo 'ok';"
+HEAD = "POST /%s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n"
+
+
+@pytest.fixture
+def app(godwit):
+    godwit.file("hello.php", "<?php echo strlen(file_get_contents('php://input'));")
+    godwit.file("wait.php", WAIT % godwit.data)
+    return godwit
+
+
+def test_body_max_is_decided_at_the_head(app):
+    app.php(site="body_max 1k;")
+    with app.connect() as c:
+        c.send(HEAD % ("hello.php", 5000))
+        assert c.head().status == 413  # and no 100 Continue before it
+    with app.connect() as c:
+        c.send(HEAD % ("hello.php", 500))
+        assert c.head().status == 100
+        c.send("x" * 500)
+        assert c.read().text == "500"
+
+
+def test_full_queue_is_told_at_the_head(app):
+    app.php("workers 0..1; queue 1;")
+    with app.connect(30) as busy, app.connect(30) as waiting:
+        busy.send(format_request("GET", "/wait.php"))
+        wait.until(lambda: "running" in str(app.app()["workers"]), 10, "the worker is busy")
+        waiting.send(format_request("GET", "/wait.php"))
+        wait.until(lambda: app.app()["queue"]["waiting"] == 1, 5, "one waits")
+        with app.connect() as c:
+            c.send(HEAD % ("hello.php", 1000000))
+            answer = c.head()
+            assert answer.status == 503 and answer.header("Retry-After")
+        app.stderr.wait(r"backend\.queue_full .*queue 1\b")
+        (app.data / "open").touch()
+        assert busy.read().text == waiting.read().text == "ok"
+
+
+def test_no_worker_is_told_at_the_head(app):
+    app.php("workers 0..1; command /bin/false;")
+    assert app.get("/hello.php").status == 503
+    with app.connect() as c:
+        c.send(HEAD % ("hello.php", 1000000))
+        assert c.head().status == 503
+
+
+def test_full_queue_makes_room_for_another_address(app):
+    app.php("workers 0..1; queue 3;")
+    held = [app.connect(30) for _ in range(4)]
+    for n, c in enumerate(held):
+        c.send(format_request("GET", "/wait.php"))
+        wait.until(lambda: app.app()["queue"]["waiting"] == n, 10, f"{n} wait")
+    with Connection(app.address, 30, source="127.0.0.2") as other:
+        other.send(format_request("GET", "/wait.php"))
+        assert held[3].read().status == 503  # the newest of who has the most
+        (app.data / "open").touch()
+        assert other.read().text == "ok"
+    assert [c.read().text for c in held[:3]] == ["ok"] * 3
+
+
+def crowd(app, count: int, target: str):
+    """That many connections from 127.0.0.1 that each ask again and again. Returns what ends them."""
+    end = threading.Event()
+
+    def run(connections):
+        for c in connections:
+            c.send(format_request("GET", target))
+        while not end.is_set():
+            for c in connections:
+                assert c.read().status == 200
+                c.send(format_request("GET", target))
+
+    threads = [threading.Thread(target=run, args=([app.connect(60) for _ in range(count // 4)],), daemon=True)
+               for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    return end, threads
+
+
+def test_one_address_with_many_connections_does_not_crowd_out_others(app):
+    """A single request waits for about one of the crowd's, not for all of them."""
+    app.file("work.php", "<?php usleep(20000); echo 'ok';")
+    app.php("workers 4..4;")
+
+    def asks(count):
+        took = []
+        with Connection(app.address, 30, source="127.0.0.2") as c:
+            for _ in range(count):
+                began = time.monotonic()
+                assert c.get("/work.php").status == 200
+                took.append(time.monotonic() - began)
+        return statistics.median(took)
+
+    alone = asks(20)
+    end, threads = crowd(app, 400, "/work.php")
+    wait.until(lambda: app.app()["queue"]["waiting"] > 300, 20, "the crowd waits")
+    crowded = asks(20)
+    assert app.app()["queue"]["waiting"] > 300
+    end.set()
+    for thread in threads:
+        thread.join(30)
+    assert crowded < 2 * alone, f"{crowded * 1000:.1f} ms, alone {alone * 1000:.1f} ms"
