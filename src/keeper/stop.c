@@ -3,7 +3,7 @@
 //
 //     NONE --stop_begin--> DRAINING --server ended--> LEAVING --time is over--> KILLING
 //                                                        '-------nobody left------'---> DONE
-//     stop_begin(now) goes from anywhere to KILLING.
+//     stop_begin(now) goes from anywhere to KILLING, stop_begin_hasty by a short DRAINING.
 #include "keeper/stop.h"
 
 #include <signal.h>
@@ -16,6 +16,7 @@
 #include "os/family.h"
 
 #define DRAIN_SLACK_MS  1000 // the server's own limit comes first
+#define ANSWER_MS       100  // for the answer of who asked for the end at once
 #define KILL_AGAIN_MS   50   // some are born while others are killed
 #define KILLS_MAX       100  // 5 s: what is left then can't be killed (it waits for a device)
 #define STOP_MS_DEFAULT 1000 // when there is no app to say how long
@@ -81,10 +82,25 @@ static void drain(struct keeper *k)
     set_timer(k, (k->current ? k->current->plan.drain_ms : 0) + DRAIN_SLACK_MS);
 }
 
+// The first step of each stop.
+static void announce(struct keeper *k, bool now)
+{
+    if (stop_is_begun(k))
+        return;
+    notify_send(&k->notify, "STOPPING=1\nSTATUS=%s", now ? "Stopping" : "Finishing requests");
+    if (k->current)
+        log_info("", "keeper.stopping", "instance \"%s\" stops%s", k->options->instance,
+                 now ? " at once" : " when running requests are finished");
+    // Before anything else: the end of the loader or of a candidate is nobody's failure now.
+    k->stop.phase = STOP_DRAINING;
+    reload_cancel(k);
+    server_forget(k);
+}
+
 static void on_expired(struct loop_timer *timer)
 {
     struct keeper *k = CONTAINER_OF(timer, struct keeper, stop.timer);
-    if (k->stop.phase == STOP_DRAINING) {
+    if (k->stop.phase == STOP_DRAINING && !k->stop.is_hasty) {
         log_warn("", "keeper.stopping", "the server has not finished in time; it is killed");
         server_kill(k); // its end goes on
     } else {
@@ -101,20 +117,23 @@ void stop_begin(struct keeper *k, bool now)
 {
     if (k->stop.phase >= STOP_KILLING || (stop_is_begun(k) && !now))
         return;
-    if (!stop_is_begun(k)) {
-        notify_send(&k->notify, "STOPPING=1\nSTATUS=%s", now ? "Stopping" : "Finishing requests");
-        if (k->current)
-            log_info("", "keeper.stopping", "instance \"%s\" stops%s", k->options->instance,
-                     now ? " at once" : " when running requests are finished");
-        // Before anything else: the end of the loader or of a candidate is nobody's failure now.
-        k->stop.phase = STOP_DRAINING;
-        reload_cancel(k);
-        server_forget(k);
-    }
+    announce(k, now);
     if (now)
         kill_all(k);
     else
         drain(k);
+}
+
+void stop_begin_hasty(struct keeper *k)
+{
+    if (k->stop.phase >= STOP_KILLING)
+        return;
+    announce(k, true);
+    k->stop.is_hasty = true;
+    if (k->stop.phase == STOP_DRAINING && server_drain(k))
+        set_timer(k, ANSWER_MS);
+    else
+        kill_all(k);
 }
 
 bool stop_is_begun(const struct keeper *k)
@@ -124,7 +143,9 @@ bool stop_is_begun(const struct keeper *k)
 
 void stop_server_ended(struct keeper *k)
 {
-    if (k->stop.phase == STOP_DRAINING)
+    if (k->stop.phase == STOP_DRAINING && k->stop.is_hasty)
+        kill_all(k);
+    else if (k->stop.phase == STOP_DRAINING)
         leave(k);
     else
         stop_child_ended(k);

@@ -21,6 +21,7 @@ struct stop {
     enum stop_phase phase;
     struct loop_timer timer;
     unsigned kills;
+    bool is_hasty; // DRAINING for a moment only, then KILLING
 };
 
 // stop_init makes it STOP_NONE.
@@ -28,6 +29,9 @@ void stop_init(struct stop *s);
 
 // stop_begin begins the end, or with `now` skips to the killing.
 void stop_begin(struct keeper *k, bool now);
+
+// stop_begin_hasty is stop_begin(k, true) that leaves the server a moment to pass its answer on.
+void stop_begin_hasty(struct keeper *k);
 
 // stop_is_begun tells whether it has begun.
 bool stop_is_begun(const struct keeper *k);

@@ -120,6 +120,18 @@ static void stop_by_message(void **state)
     assert_int_equal(rig_wait_end(r), 0);
 }
 
+static void stop_now_by_message(void **state)
+{
+    struct rig *r = *state;
+    rig_start_serving(r);
+    rig_send(r, &(struct ipc_msg){.type = IPC_STOP, .id = 9, .status = 1});
+    rig_expect(r, IPC_ANSWER); // and the server has the time to pass it on
+    assert_int_equal(r->msg.id, 9);
+    rig_expect(r, IPC_DRAIN); // and does not obey
+    assert_int_equal(rig_wait_end(r), 0);
+    assert_false(rig_log_has(r, "has not finished in time"));
+}
+
 static void second_term_ends_now(void **state)
 {
     struct rig *r = *state;
@@ -293,6 +305,7 @@ int main(void)
         RIG_TEST(server_that_hangs_up_is_replaced),
         RIG_TEST(messages_out_of_place_are_refused),
         RIG_TEST(stop_by_message),
+        RIG_TEST(stop_now_by_message),
         RIG_TEST(second_term_ends_now),
         RIG_TEST(drain_has_an_end),
         RIG_TEST(first_start_fails_with_the_loaders_errors),
