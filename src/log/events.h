@@ -35,6 +35,7 @@
  X("keeper.started", "the instance has started")                                               \
  X("keeper.stopped", "the instance has ended")                                                 \
  X("keeper.stopping", "the end of the instance has begun")                                     \
+ X("listing.failed", "a directory could not be read to list it")                               \
  X("log.dropped", "lines were lost: a log could not be written as fast as they came")          \
  X("log.failed", "a log file could not be opened anew")                                        \
  X("server.died", "the server process has ended; another one is started")                      \

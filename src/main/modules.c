@@ -14,24 +14,50 @@
 #include "feature/access_log.h"
 #include "feature/answer.h"
 #include "feature/auth_basic.h"
+#include "feature/cors.h"
 #include "feature/error_page.h"
 #include "feature/expires.h"
 #include "feature/header_rules.h"
 #include "feature/htaccess.h"
 #include "feature/index.h"
+#include "feature/listing.h"
+#include "feature/maintenance.h"
 #include "feature/redirect.h"
 #include "feature/static.h"
+#include "feature/try_paths.h"
 #include "front/accept.h"
 
 // Within a phase the first that takes a request answers it: what refuses stands first, an index is
 // chosen before an app may run it, and files are what is left. Of what changes answers, the page
-// for an error stands first, and the fields that a site asks for last.
+// for an error stands first, and the fields that a site asks for last. cors answers questions that
+// carry no password, so it stands before auth_basic.
 static struct module *const MODULES[] = {
-    &server_conf_module,  &listen_module,     &front_module,      &site_conf_module,
-    &target_module,       &spool_module,      &redirect_module,   &access_module,
-    &htaccess_module,     &auth_basic_module, &answer_module,     &index_module,
-    &app_conf_module,     &static_module,     &error_page_module, &expires_module,
-    &header_rules_module, &access_log_module,
+    &server_conf_module,
+    &listen_module,
+    &front_module,
+    &site_conf_module,
+    &target_module,
+    &spool_module,
+    // rewrite
+    &redirect_module,
+    // access
+    &access_module,
+    &maintenance_module,
+    &htaccess_module,
+    &cors_module,
+    &auth_basic_module,
+    // handle
+    &answer_module,
+    &try_paths_module,
+    &index_module,
+    &app_conf_module,
+    &listing_module,
+    &static_module,
+    // what changes answers
+    &error_page_module,
+    &expires_module,
+    &header_rules_module,
+    &access_log_module,
 };
 
 void modules_register(void)
