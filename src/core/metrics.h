@@ -26,7 +26,7 @@
  X(timeouts_send, "Connections closed because the client did not read.")                        \
  X(bytes_in, "Bytes read from clients.")                                                        \
  X(bytes_out, "Bytes written to clients.")                                                      \
- X(spool_bytes, "Bytes of request bodies written to temporary files.")                          \
+ X(spool_bytes, "Bytes of bodies written to temporary files.")                                  \
  X(queue_waits, "Requests that had to wait for a worker.")                                      \
  X(queue_full, "Requests refused because an app's queue was full.")                             \
  X(queue_timeouts, "Requests refused because they waited too long for a worker.")               \
@@ -36,6 +36,8 @@
  X(htaccess_refused, "Requests refused because an .htaccess file protects something.")          \
  X(access_refused, "Requests refused by the rules of allow and deny.")                          \
  X(auth_refused, "Requests refused because name and password were missing or wrong.")           \
+ X(limited_requests, "Requests refused by limit_requests.")                                     \
+ X(limited_connections, "Requests refused by limit_connections.")                               \
  X(log_lines_dropped, "Access log lines dropped because the ring was full.")
 
 struct metrics {

@@ -20,6 +20,7 @@
 #include "feature/header_rules.h"
 #include "feature/htaccess.h"
 #include "feature/index.h"
+#include "feature/limit.h"
 #include "feature/listing.h"
 #include "feature/maintenance.h"
 #include "feature/redirect.h"
@@ -30,7 +31,7 @@
 // Within a phase the first that takes a request answers it: what refuses stands first, an index is
 // chosen before an app may run it, and files are what is left. Of what changes answers, the page
 // for an error stands first, and the fields that a site asks for last. cors answers questions that
-// carry no password, so it stands before auth_basic.
+// carry no password, so it stands before auth_basic; limits stand there too, against guessing.
 static struct module *const MODULES[] = {
     &server_conf_module,
     &listen_module,
@@ -42,6 +43,7 @@ static struct module *const MODULES[] = {
     &redirect_module,
     // access
     &access_module,
+    &limit_module,
     &maintenance_module,
     &htaccess_module,
     &cors_module,

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// limit_body -- a body that comes no faster than a rate: a source around another one.
+#pragma once
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "core/body.h"
+#include "event/loop.h"
+
+// limit_body_new wraps `inner`, which it closes, into a source of at most `bytes_per_s` (> 0).
+// Memory is the arena's; timers are of `loop`.
+struct body *limit_body_new(struct arena *a, struct loop *loop, struct body *inner,
+                            uint64_t bytes_per_s);
