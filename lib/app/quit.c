@@ -16,6 +16,7 @@
 #define GRACE_S 4
 
 static volatile sig_atomic_t wanted, busy, conn_fd = FD_NONE;
+static sig_atomic_t wanted_before; // a fork
 static timer_t grace;
 static bool has_grace;
 
@@ -70,6 +71,20 @@ void quit_busy(bool on)
         arm_grace();
     else
         end_wait();
+}
+
+void quit_copying(void)
+{
+    wanted_before = wanted;
+}
+
+void quit_copied(void)
+{
+    signal(SIGTERM, SIG_DFL);
+    if (wanted && !wanted_before)
+        raise(SIGTERM);
+    conn_fd = FD_NONE;
+    has_grace = false; // timers are not inherited
 }
 
 bool quit_wanted(void)

@@ -16,5 +16,10 @@ void quit_on(int fd);
 // within the grace time all the same.
 void quit_busy(bool busy);
 
+// quit_copying and quit_copied stand around a fork, the second in the copy only, where SIGTERM ends
+// the process again; one that came in between does so at once.
+void quit_copying(void);
+void quit_copied(void);
+
 // quit_wanted tells that SIGTERM has come.
 bool quit_wanted(void);

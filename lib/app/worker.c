@@ -42,7 +42,7 @@ static void on_forked(void)
 {
     this_worker->is_copy = true;
     this_worker->on_busy = NULL;
-    quit_on(FD_NONE);
+    quit_copied();
     board_leave();
     conn_disown(&this_worker->conn);
 }
@@ -53,7 +53,7 @@ int worker_boot(struct worker *w)
     if (rc == 0)
         quit_watch();
     if (rc == 0 && !this_worker)
-        rc = pthread_atfork(NULL, NULL, on_forked);
+        rc = pthread_atfork(quit_copying, NULL, on_forked);
     this_worker = w;
     w->booted = rc == 0;
     return rc;
