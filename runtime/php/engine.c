@@ -5,10 +5,12 @@
 #include <php_ini.h>
 #include <php_main.h>
 #include <php_variables.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zend_exceptions.h>
 #include <zend_signal.h>
@@ -23,6 +25,8 @@ extern PHPAPI char *php_ini_opened_path;
 extern PHPAPI char *php_ini_scanned_files;
 
 static struct godwit_app_request *current;
+static bool is_copy;      // of a worker, made by pcntl_fork
+static bool has_children; // perhaps
 
 struct godwit_app_request *engine_request(void)
 {
@@ -44,9 +48,10 @@ bool engine_start(const struct engine_options *options)
         return false;
     }
     workdir_watch();
+    signals_watch();
 #ifdef ZEND_SIGNALS
     // PHP would install its handlers for seven signals again in each request, SIGTERM, which is
-    // ours, among them. Those that a script sets by itself are reset all the same.
+    // ours, among them. Those that a script sets by itself: signals.c.
     SIGG(reset) = 0;
 #endif
     return true;
@@ -97,8 +102,31 @@ const char *engine_describe(void)
     return ZSTR_VAL(out.s);
 }
 
+static void on_forked(void)
+{
+    is_copy = true;
+    has_children = false;
+}
+
+static void on_child(void)
+{
+    has_children = true;
+}
+
+// A later script that waits for its own children must not find those of an earlier one.
+static void collect_children(void)
+{
+    pid_t pid = 1;
+    while (has_children && pid > 0) {
+        pid = waitpid(-1, NULL, WNOHANG);
+        has_children = pid >= 0;
+    }
+}
+
 void engine_worker_start(void)
 {
+    if (pthread_atfork(NULL, on_child, on_forked) != 0)
+        fputs("godwit-php: pcntl_fork will not work well: no memory\n", stderr);
     signal(SIGPIPE, SIG_IGN);
 #ifdef PHP_HAS_CHILD_INIT
     php_child_init();
@@ -172,7 +200,6 @@ static void run_script(void)
     zend_file_handle script;
     zend_stream_init_filename(&script, SG(request_info).path_translated);
     script.primary_script = 1;
-    workdir_enter(SG(request_info).path_translated);
     php_execute_script(&script); // its result is of another type in each version
     if (EG(exit_status) == EXIT_OF_ERROR)
         answer_missing(SG(request_info).path_translated);
@@ -184,6 +211,8 @@ static void run_request(struct godwit_app_request *req)
     zend_first_try
     {
         SG(sapi_headers).http_response_code = 200;
+        // Before PHP starts the request: session.auto_start and uploads use relative paths too.
+        workdir_enter(godwit_app_script_file(req).ptr);
         settings_apply(req);
         user_ini_apply(godwit_app_script_file(req).ptr);
         info_fill(req);
@@ -198,6 +227,12 @@ static void run_request(struct godwit_app_request *req)
     }
     zend_end_try();
     php_request_shutdown(NULL);
+    if (is_copy) { // who made it wants to know how it ended
+        engine_stop();
+        _exit(EG(exit_status));
+    }
+    signals_reset();
+    collect_children();
 }
 
 void engine_serve(struct godwit_app_request *req)

@@ -83,6 +83,14 @@ extern zend_module_entry functions_module;
 // timeout_worker_start readies the execution time limit in a worker.
 void timeout_worker_start(void);
 
+// ---- signals.c
+
+// signals_watch notices when scripts change signal handlers.
+void signals_watch(void);
+
+// signals_reset takes back what the request has changed.
+void signals_reset(void);
+
 // ---- workdir.c
 
 // workdir_watch notices when scripts change the working directory.

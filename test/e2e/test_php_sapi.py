@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import re
+import signal
 
 import pytest
 
@@ -92,7 +93,11 @@ def test_fork(site):
             exit(7);
         }}
         pcntl_waitpid($pid, $status);
-        echo json_encode([pcntl_wifexited($status), pcntl_wifsignaled($status)]);""")
+        $killed = pcntl_fork();
+        if ($killed == 0) {{ while (true) usleep(1000); }}
+        posix_kill($killed, SIGTERM);
+        pcntl_waitpid($killed, $end);
+        echo json_encode([pcntl_wexitstatus($status), pcntl_wtermsig($end)]);""")
     site.file("stays.php", f"""<?php
         if (pcntl_fork() == 0) {{
             while (!file_exists('{site.data}/open')) {{ usleep(2000); clearstatcache(); }}
@@ -103,7 +108,7 @@ def test_fork(site):
     worker = site.get("/hello.php") and site.app()["workers"][0]["pid"]
     with site.connect() as c:
         answer = c.get("/fork.php")
-        assert answer.text == "parent[true,false]" and answer.header("X-Child") is None
+        assert answer.text == "parent[7,15]" and answer.header("X-Child") is None
         assert c.get("/hello.php").text == "hello"
         assert (site.data / "child").read_text() not in ("", f"0{worker}")
         assert c.get("/stays.php").text == "parent"
@@ -114,14 +119,29 @@ def test_fork(site):
     wait.until((site.data / "stayed").exists, 10, "the copy goes on")
 
 
-def test_sockets_and_signals_of_scripts(site):
-    """A script's alarm and signal handlers are not the next one's."""
-    site.file("sig.php", "<?php pcntl_async_signals(true); pcntl_signal(SIGALRM, fn() => print 'late'); pcntl_signal(SIGUSR1, SIG_IGN); pcntl_alarm(60); echo 'set';")
-    site.file("left.php", "<?php echo pcntl_alarm(0), ' ', var_export(pcntl_async_signals(), true);")
+def test_dead_children_are_not_left_to_the_next_script(site):
+    site.file("leaves.php", f"<?php if (pcntl_fork() == 0) {{ touch('{site.data}/ran'); exit(3); }}")
+    site.file("waits.php", "<?php echo pcntl_waitpid(-1, $status, WNOHANG);")
     with site.connect() as c:
-        assert c.get("/sig.php").text == "set"
-        c.get("/left.php")
+        c.get("/leaves.php")
+        wait.until((site.data / "ran").exists, 10, "the child")
+        wait.until(lambda: c.get("/waits.php").text == "-1", 10, "the child to be collected")
+        c.get("/leaves.php")
         assert c.get("/hello.php").text == "hello"
+
+
+def test_signals_of_a_script_end_with_it(site):
+    site.file("set.php", "<?php pcntl_async_signals(true); pcntl_signal(SIGALRM, fn() => print 'late'); pcntl_signal(SIGTERM, SIG_IGN);"
+                         " pcntl_sigprocmask(SIG_BLOCK, [SIGTERM, SIGUSR1]); pcntl_alarm(60); echo 'set';")
+    site.file("look.php", "<?php pcntl_sigprocmask(SIG_BLOCK, [], $old); echo pcntl_alarm(0), json_encode([pcntl_async_signals(), $old]);")
+    with site.connect() as c:
+        assert c.get("/set.php").text == "set"
+        assert c.get("/look.php").text == "0[false,[]]"
+        assert c.get("/set.php").text == "set"
+    worker = site.app()["workers"][0]["pid"]
+    os.kill(worker, signal.SIGTERM)
+    wait.until(lambda: worker not in [w["pid"] for w in site.app()["workers"]], 3, "the worker to hear its server")
+    assert site.get("/hello.php").text == "hello"
 
 
 # ---- clients that leave
@@ -423,7 +443,7 @@ def test_errors_are_in_the_log_with_the_request(site):
     assert answer.text == "x"
     for text in ("Undefined variable", "said by the script", "noticed"):
         line = site.stderr.wait(rf"(?m)^.*{text}.*$").group(0)
-        assert "app.output" in line, line
+        assert re.search(r"app\.output \[req [0-9a-f]+\] app", line), line
 
 
 def test_error_log_to_a_file(godwit):
