@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "core/metrics.h"
 #include "core/snapshot.h"
+#include "core/spool_file.h"
 #include "os/clock.h"
 
 static uint64_t began_us; // monotonic; set by the first call of uptime_s, at start
@@ -89,6 +90,7 @@ json_t *api_json_status(const struct api_host *host, struct arena *a)
     for (size_t i = 0; i < count; i++)
         json_array_append_new(listeners, text(names[i]));
     json_object_set_new(root, "listeners", listeners);
+    json_object_set_new(root, "spool_bytes", number((uint64_t)spool_file_total()));
     json_object_set_new(root, "metrics", metrics_object(host));
     return root;
 }
@@ -147,6 +149,7 @@ static json_t *app_of(const struct pool_report *r)
     json_object_set_new(app, "in_force", json_boolean(r->in_force));
     json_object_set_new(app, "generation", number(r->generation));
     json_object_set_new(app, "requests", number(r->served));
+    json_object_set_new(app, "spool_bytes", number(r->spool_bytes));
     json_object_set_new(app, "start_ms", number(r->start_ms));
     // What the runtime says of itself stands beside our own facts: its version, its ini files.
     json_t *info = json_loadb(r->info.ptr ? r->info.ptr : "", r->info.len, 0, NULL);

@@ -245,8 +245,50 @@ static const struct key BLOCK_KEYS[] = {
         .unit = "bytes",
         .help =
             "How much of an answer is kept in memory for a slow client. An answer up to this size sets its worker "
-            "free at once; a longer one makes it wait for the client.",
+            "free at once; what is longer goes to a temporary file if the client does not keep pace.",
         .example = "1m",
+    },
+    {
+        .name = "response_spool_max",
+        .type = &KEY_SIZE,
+        .offset = offsetof(struct app_conf, response_spool_bytes),
+        .scopes = KEY_APP,
+        .def = "1g",
+        .min = 0,
+        .max = INT64_MAX,
+        .unit = "bytes",
+        .help =
+            "How much of an answer is kept in a temporary file (in `spool_dir`) for a slow client, so that its "
+            "worker is free. Beyond it, and with 0, the worker waits for the client. Event streams "
+            "(text/event-stream) and answers with X-Accel-Buffering: no are never kept in a file.",
+        .example = "4g",
+    },
+    {
+        .name = "spool_quota",
+        .type = &KEY_SIZE,
+        .offset = offsetof(struct app_conf, spool_quota_bytes),
+        .scopes = KEY_APP,
+        .def = "0",
+        .min = 0,
+        .max = INT64_MAX,
+        .unit = "bytes",
+        .help =
+            "What all temporary files of the app may hold together. Beyond it, a request body that needs a file is "
+            "refused with 503, and an answer waits for its client in the worker. 0: no limit but `spool_max`.",
+        .example = "2g",
+    },
+    {
+        .name = "stream_request",
+        .type = &KEY_FLAG,
+        .offset = offsetof(struct app_conf, stream_request),
+        .scopes = KEY_APP,
+        .def = "off",
+        .help =
+            "Whether a request body is passed on to the worker as it comes, if the client has said its length; "
+            "otherwise a worker gets the request when the body is complete. A slow client then holds a worker; "
+            "`request_time` does not count while the worker waits for it. Such a request is not tried on "
+            "a second worker.",
+        .example = "on",
     },
     {
         .name = "keep_children",

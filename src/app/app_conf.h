@@ -35,7 +35,8 @@ struct app_conf {
     int64_t requests_max, queue_max, queue_ms;
     int abort; // enum lsapi_backend_abort
     struct key_words extensions;
-    int64_t response_buffer_bytes;
+    int64_t response_buffer_bytes, response_spool_bytes, spool_quota_bytes;
+    bool stream_request;
     bool keep_children;
 
     enum app_conf_type type;

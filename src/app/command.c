@@ -32,6 +32,9 @@ enum phase_result command_handle(struct exchange *ex, const struct app_conf *app
         .request_ms = app->request_ms,
         .abort = (enum lsapi_backend_abort)app->abort,
         .response_buffer_bytes = (size_t)app->response_buffer_bytes,
+        .response_spool_bytes = app->response_spool_bytes,
+        .spool_share = {pool_spool(app->pool), app->spool_quota_bytes},
+        .stream_request = app->stream_request,
     };
     lsapi_backend_serve(ex, &conf, &script);
     return PHASE_DONE;

@@ -336,6 +336,11 @@ struct endpoint *pool_endpoint(struct pool *p)
     return &p->endpoint;
 }
 
+struct spool_quota *pool_spool(struct pool *p)
+{
+    return &p->spool;
+}
+
 static void set_in_force(struct pool *p, const struct pool_settings *set)
 {
     bool changed = p->generation == 0 || p->set.digest != set->digest;

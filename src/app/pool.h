@@ -14,6 +14,7 @@
 #include "backend/endpoint.h"
 #include "base/arena.h"
 #include "base/str.h"
+#include "core/spool_file.h"
 #include "core/thread.h"
 #include "wire/scoreboard.h"
 
@@ -58,6 +59,9 @@ void pool_unref(struct pool *p);
 
 // pool_endpoint is the pool as backends see it.
 struct endpoint *pool_endpoint(struct pool *p);
+
+// pool_spool counts what the app's temporary files hold.
+struct spool_quota *pool_spool(struct pool *p);
 
 // pool_commit puts `count` settings in force; pools that are not among them serve what waits and
 // end. A changed digest changes the workers one after another: the old ones serve until a new one

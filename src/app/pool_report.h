@@ -30,8 +30,9 @@ struct pool_report {
     uint64_t oldest_wait_ms;
     uint32_t generation;
     uint64_t served;
-    uint64_t start_ms;  // what a start takes
-    struct str failure; // of the last start that failed; empty: none
+    uint64_t spool_bytes; // in temporary files
+    uint64_t start_ms;    // what a start takes
+    struct str failure;   // of the last start that failed; empty: none
     uint64_t failure_age_ms;
     uint32_t failures_in_row;
     uint64_t retry_in_ms;

@@ -68,6 +68,7 @@ struct pool_worker {
 
 struct pool {
     struct endpoint endpoint;
+    struct spool_quota spool;
     uint32_t magic;
     struct list_node node; // pools.all
     struct pool_settings set;

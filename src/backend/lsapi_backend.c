@@ -21,6 +21,10 @@
 #include "log/log.h"
 #include "os/fd.h"
 
+// How long, in all, a worker waits for a client before its answer goes to a temporary file: a
+// client that keeps pace costs no disk.
+#define GRACE_US 10000
+
 // Workers that died idle, unseen yet, are not the request's fault: several may have died at once.
 #define TRIES_MAX 8
 
@@ -41,8 +45,9 @@ static uint64_t now_us(const struct lsapi_conv *conv)
 
 static void free_if_unused(struct lsapi_conv *conv)
 {
-    if (conv->exchange || conv->slot)
+    if (conv->exchange || conv->slot || conv->answer.writing)
         return;
+    ASSERT(!loop_timer_is_armed(&conv->grace));
     ASSERT(conv->state == LSAPI_CONV_OVER && !loop_timer_is_armed(&conv->timer));
     lsapi_answer_done(&conv->answer);
     buf_done(&conv->unsent);
@@ -62,19 +67,38 @@ static void clock_stop(struct lsapi_conv *conv)
     conv->left_us = conv->left_us > used_us ? conv->left_us - used_us : 0;
 }
 
+// request_time counts unless the worker has to wait for the client.
 static void clock_start(struct lsapi_conv *conv)
 {
-    if (loop_timer_is_armed(&conv->timer))
+    if (loop_timer_is_armed(&conv->timer) || conv->paused || conv->upload_waits)
         return;
     conv->resumed_us = now_us(conv);
     loop_timer_start(conv->thread->loop, &conv->timer, conv->left_us);
 }
 
+// Reading waits for the client, or a write.
+static void pause_reading(struct lsapi_conv *conv)
+{
+    clock_stop(conv);
+    conv->paused_us = now_us(conv);
+    bool may_spill = !conv->left && !conv->head.is_live && conv->conf.response_spool_bytes > 0;
+    if (may_spill && !conv->answer.spilling && !conv->answer.write_failed)
+        loop_timer_start(conv->thread->loop, &conv->grace, conv->grace_us);
+}
+
+static void end_pause(struct lsapi_conv *conv)
+{
+    if (!conv->paused)
+        return;
+    conv->paused = false;
+    loop_timer_stop(&conv->grace);
+    uint64_t waited_us = now_us(conv) - conv->paused_us;
+    conv->grace_us = conv->grace_us > waited_us ? conv->grace_us - waited_us : 0;
+}
+
 static void drop_upload(struct lsapi_conv *conv)
 {
-    body_close(conv->upload);
-    conv->upload = NULL;
-    conv->chunk = (struct body_chunk){.file = FD_NONE};
+    lsapi_send_drop(conv);
     buf_done(&conv->unsent);
 }
 
@@ -84,6 +108,7 @@ static void give_slot(struct lsapi_conv *conv, enum slot_outcome outcome)
     ASSERT(slot && conv->state == LSAPI_CONV_TALKING);
     lsapi_recv_flush_log(conv);
     clock_stop(conv);
+    end_pause(conv);
     drop_upload(conv);
     if (!conv->left)
         conv->exchange->facts.backend_us = now_us(conv) - conv->handed_us;
@@ -125,7 +150,7 @@ static void respond(struct lsapi_conv *conv)
     body->length = conv->head.length;
     body->is_live = conv->head.is_live;
     if (conv->answer.complete && !conv->answer.discard && body->length < 0)
-        body->length = (int64_t)conv->answer.held_bytes;
+        body->length = (int64_t)conv->answer.held_bytes; // nothing was taken yet
     ex->resp.body = status_has_body(ex->resp.status) ? body : NULL;
     exchange_respond(ex);
 }
@@ -148,6 +173,8 @@ static void on_died(struct lsapi_conv *conv, enum lsapi_recv_result result)
     bool not_taken = !conv->heard
                      && (!conv->packet_sent || result == LSAPI_RECV_NOT_TAKEN
                          || (result == LSAPI_RECV_RESET && !conv->spool));
+    // Of a streamed body a part may have gone with the worker.
+    not_taken = not_taken && !conv->streams;
     int pid = (int)conv->slot->worker_pid;
     give_slot(conv, SLOT_BROKEN);
     if (not_taken && conv->tries < TRIES_MAX) {
@@ -210,7 +237,7 @@ static void receive(struct lsapi_conv *conv)
     switch (result) {
     case LSAPI_RECV_AGAIN:
         if (conv->paused)
-            clock_stop(conv);
+            pause_reading(conv);
         break;
     case LSAPI_RECV_END:
         on_end(conv);
@@ -226,11 +253,29 @@ static void receive(struct lsapi_conv *conv)
     }
 }
 
+static void resume_reading(struct lsapi_conv *conv)
+{
+    end_pause(conv);
+    clock_start(conv);
+    receive(conv);
+}
+
 static void after_send(struct lsapi_conv *conv, enum lsapi_send_result result)
 {
     switch (result) {
     case LSAPI_SEND_DONE:
     case LSAPI_SEND_AGAIN:
+        clock_start(conv);
+        break;
+    case LSAPI_SEND_WAIT:
+        clock_stop(conv);
+        break;
+    case LSAPI_SEND_CUT:
+        give_slot(conv, SLOT_BROKEN);
+        conv->answer.complete = conv->answer.failed = true;
+        if (!conv->responded)
+            spool_refuse(conv->exchange, NULL, SPOOL_CUT);
+        conv->responded = true;
         break;
     case LSAPI_SEND_LOST:
         // It may have answered before it went; reading tells.
@@ -252,6 +297,19 @@ static void after_send(struct lsapi_conv *conv, enum lsapi_send_result result)
              STR("The request's body could not be read back from its temporary file."));
         break;
     }
+}
+
+static void finish_turn(struct lsapi_conv *conv);
+
+// The client has sent more of a body that goes on to the worker as it comes.
+static void on_upload_more(void *arg)
+{
+    struct lsapi_conv *conv = conv_of(arg);
+    if (!conv->slot)
+        return;
+    conv->upload_waits = false;
+    after_send(conv, lsapi_send_more(conv));
+    finish_turn(conv);
 }
 
 // Last in each callback of the loop.
@@ -372,7 +430,7 @@ static void on_spooled(struct exchange *ex, void *arg, enum spool_result result)
     } else {
         conv->state = LSAPI_CONV_OVER;
         conv->responded = true;
-        spool_refuse(ex, result);
+        spool_refuse(ex, conv->spool, result);
     }
     finish_turn(conv);
 }
@@ -402,8 +460,7 @@ static void leave(struct lsapi_conv *conv)
         if (!may_finish || !lsapi_send_is_done(conv)) {
             give_slot(conv, SLOT_BROKEN);
         } else if (conv->paused) {
-            clock_start(conv);
-            receive(conv);
+            resume_reading(conv);
         }
         break;
     }
@@ -425,10 +482,32 @@ static void on_answer_close(struct lsapi_answer *a)
 static void on_answer_low(struct lsapi_answer *a)
 {
     struct lsapi_conv *conv = conv_of(CONTAINER_OF(a, struct lsapi_conv, answer));
-    if (!conv->paused || a->held_bytes > conv->conf.response_buffer_bytes / 2)
-        return;
-    clock_start(conv);
-    receive(conv);
+    if (conv->paused && lsapi_answer_has_room(a))
+        resume_reading(conv);
+}
+
+static void on_answer_written(struct lsapi_answer *a, int error)
+{
+    struct lsapi_conv *conv = conv_of(CONTAINER_OF(a, struct lsapi_conv, answer));
+    if (error < 0 && !conv->left)
+        log_warn(exchange_scope(conv->exchange), "spool.failed",
+                 "an answer of app \"%.*s\" could not be written to a temporary file in %s "
+                 "(spool_dir): %s; its worker waits for the client instead",
+                 STR_ARG(conv->conf.endpoint->name), a->file.dir, strerror(-error));
+    if (conv->paused && lsapi_answer_has_room(a))
+        resume_reading(conv);
+    finish_turn(conv);
+}
+
+// The client does not keep pace.
+static void on_grace_over(struct loop_timer *timer)
+{
+    struct lsapi_conv *conv = conv_of(CONTAINER_OF(timer, struct lsapi_conv, grace));
+    lsapi_answer_spill(&conv->answer, conv->exchange, conv->conf.spool_share,
+                       conv->conf.response_spool_bytes);
+    if (lsapi_answer_has_room(&conv->answer))
+        resume_reading(conv);
+    finish_turn(conv);
 }
 
 static void on_exchange_gone(void *arg)
@@ -437,6 +516,24 @@ static void on_exchange_gone(void *arg)
     leave(conv);
     conv->exchange = NULL;
     free_if_unused(conv);
+}
+
+// Nothing is to be taken in first.
+static void take_at_once(struct lsapi_conv *conv)
+{
+    struct exchange *ex = conv->exchange;
+    if (conv->streams && spool_is_too_large(ex)) {
+        conv->state = LSAPI_CONV_OVER;
+        conv->responded = true;
+        spool_refuse(ex, NULL, SPOOL_TOO_LARGE);
+    } else {
+        if (conv->streams) {
+            ex->req.body->on_more = on_upload_more;
+            ex->req.body->on_more_arg = conv;
+        }
+        acquire(conv);
+    }
+    finish_turn(conv);
 }
 
 void lsapi_backend_serve(struct exchange *ex, const struct lsapi_backend_conf *conf,
@@ -453,19 +550,23 @@ void lsapi_backend_serve(struct exchange *ex, const struct lsapi_backend_conf *c
         .chunk = {.file = FD_NONE},
         .head = {.length = -1},
         .timer = {.on_expired = on_timeout},
+        .grace = {.on_expired = on_grace_over},
+        .grace_us = GRACE_US,
     };
     conv->parser = mem_alloc(lsapi_resp_size());
     lsapi_resp_reset(conv->parser, &conv->hold);
     lsapi_answer_init(&conv->answer, ex->thread);
+    conv->answer.memory_max = conf->response_buffer_bytes;
     conv->answer.on_low = on_answer_low;
+    conv->answer.on_written = on_answer_written;
     conv->answer.on_close = on_answer_close;
     arena_defer(&ex->arena, on_exchange_gone, conv);
     ex->on_abort = on_abort;
     ex->handler_data = conv;
     ex->facts.app = conf->endpoint->name;
-    if (!ex->req.has_body) {
-        acquire(conv);
-        finish_turn(conv);
+    conv->streams = conf->stream_request && ex->req.body && ex->req.content_length >= 0;
+    if (!ex->req.has_body || conv->streams) {
+        take_at_once(conv);
         return;
     }
     // Before a body is read, or asked for with 100 Continue, that would be for nothing.
@@ -475,7 +576,7 @@ void lsapi_backend_serve(struct exchange *ex, const struct lsapi_backend_conf *c
         refuse(conv, failure, text);
         return;
     }
-    enum spool_result result = spool_start(ex, on_spooled, conv, &conv->spool);
+    enum spool_result result = spool_start(ex, conf->spool_share, on_spooled, conv, &conv->spool);
     if (result != SPOOL_WAIT)
         on_spooled(ex, conv, result);
 }

@@ -9,6 +9,7 @@
 #include "backend/cgi_env.h"
 #include "backend/endpoint.h"
 #include "core/exchange.h"
+#include "core/spool_file.h"
 
 enum lsapi_backend_abort { // what happens to a running request whose client has left
     LSAPI_BACKEND_STOP,    // the connection to the worker is closed
@@ -19,7 +20,10 @@ struct lsapi_backend_conf {
     struct endpoint *endpoint;
     int64_t request_ms; // request_time: what the app may use
     enum lsapi_backend_abort abort;
-    size_t response_buffer_bytes; // answers up to it set the worker free whatever the client does
+    size_t response_buffer_bytes; // of an answer held in memory for a slow client
+    int64_t response_spool_bytes; // and then in a temporary file; 0: the worker waits
+    struct spool_share spool_share;
+    bool stream_request; // a body of known length is passed on as it comes
     const struct lsapi_pair
         *special; // PHP settings of the request; borrowed for the exchange's life
     size_t special_count;

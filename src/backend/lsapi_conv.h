@@ -34,7 +34,8 @@ struct lsapi_conv {
     struct thread *thread;
     struct lsapi_backend_conf conf;
     struct cgi_env_script script;
-    struct spool *spool; // NULL: the request has no body
+    struct spool *spool; // NULL: the request has no body, or it is streamed
+    bool streams;        // the body goes from the client to the worker as it comes
     struct ticket ticket;
     uint64_t queued_us; // when the ticket was handed in
     struct slot *slot;  // while TALKING
@@ -46,6 +47,7 @@ struct lsapi_conv {
     struct buf unsent;       // rest of the packet that the socket did not take
     bool packet_sent;        // in whole: the worker may know of the request
     struct body *upload;     // NULL: all taken from it
+    bool upload_waits;       // for the client, who sends it
     struct body_chunk chunk; // being written
 
     // Receiving (lsapi_recv.c).
@@ -57,6 +59,9 @@ struct lsapi_conv {
     bool head_done;
     bool closing;            // CONN_CLOSE seen
     bool paused;             // the client is slow: reading waits until it has taken some
+    struct loop_timer grace; // while paused: when it ends the answer goes to a file
+    uint64_t grace_us;       // left for pauses of this answer; at the start of a pause
+    uint64_t paused_us;      // when it began
     uint64_t received_bytes; // of the answer's body
     struct lsapi_answer answer;
 

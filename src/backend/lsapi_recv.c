@@ -152,17 +152,12 @@ static bool is_farewell(const struct lsapi_conv *conv, struct str bytes)
            && bytes.ptr[1] == 'S' && bytes.ptr[2] == LSAPI_CONN_CLOSE;
 }
 
-static bool is_full(const struct lsapi_conv *conv)
-{
-    return conv->answer.held_bytes >= conv->conf.response_buffer_bytes;
-}
-
 enum lsapi_recv_result lsapi_recv_step(struct lsapi_conv *conv, const char **out_why)
 {
     struct slot *slot = conv->slot;
     conv->paused = false;
     while (slot->readable) {
-        if (is_full(conv)) {
+        if (lsapi_answer_is_full(&conv->answer)) {
             conv->paused = true;
             return LSAPI_RECV_AGAIN;
         }

@@ -19,30 +19,50 @@ static bool chunk_is_empty(const struct body_chunk *chunk)
     return chunk->bytes.len == 0 && chunk->file_bytes == 0;
 }
 
-// Loads the next piece of the request's body. False: the spool can't give what it promised.
-static bool load_chunk(struct lsapi_conv *conv)
+void lsapi_send_drop(struct lsapi_conv *conv)
 {
+    if (conv->upload && conv->streams)
+        conv->upload->on_more = NULL; // the exchange closes it
+    else
+        body_close(conv->upload);
+    conv->upload = NULL;
+    conv->upload_waits = false;
+    conv->chunk = (struct body_chunk){.file = FD_NONE};
+}
+
+// Loads the next piece of the request's body. DONE: there is one, or the body is over.
+static enum lsapi_send_result load_chunk(struct lsapi_conv *conv)
+{
+    conv->upload_waits = false;
     while (conv->upload && chunk_is_empty(&conv->chunk)) {
         switch (body_pull(conv->upload, PULL_BYTES, &conv->chunk)) {
         case BODY_DATA:
             break;
         case BODY_END:
-            body_close(conv->upload);
-            conv->upload = NULL;
-            conv->chunk = (struct body_chunk){.file = FD_NONE};
+            lsapi_send_drop(conv);
             break;
-        case BODY_WAIT: // a complete spool never waits
+        case BODY_WAIT:
+            ASSERT(conv->streams); // a complete spool never waits
+            conv->upload_waits = true;
+            return LSAPI_SEND_WAIT;
         case BODY_FAIL:
-            return false;
+            return conv->streams ? LSAPI_SEND_CUT : LSAPI_SEND_FAILED;
         }
     }
-    return true;
+    return LSAPI_SEND_DONE;
+}
+
+static int64_t body_length(const struct lsapi_conv *conv)
+{
+    if (conv->streams)
+        return conv->exchange->req.content_length;
+    return conv->spool ? spool_length(conv->spool) : -1;
 }
 
 static bool put_packet(struct lsapi_conv *conv, struct wr *w)
 {
     struct cgi_env env;
-    int64_t body_bytes = conv->spool ? spool_length(conv->spool) : -1;
+    int64_t body_bytes = body_length(conv);
     cgi_env_make(conv->exchange, &conv->script, body_bytes, &env);
     struct lsapi_request req = {
         .env = env.vars,
@@ -67,10 +87,17 @@ enum lsapi_send_result lsapi_send_start(struct lsapi_conv *conv)
     struct wr w = {.ptr = conv->thread->scratch, .size = LSAPI_REQUEST_BYTES_MAX};
     if (!put_packet(conv, &w))
         return LSAPI_SEND_TOO_LARGE;
-    conv->upload = conv->spool ? spool_body(conv->spool) : NULL;
+    if (conv->streams)
+        conv->upload = conv->exchange->req.body;
+    else if (conv->spool)
+        conv->upload = spool_body(conv->spool);
     conv->chunk = (struct body_chunk){.file = FD_NONE};
-    if (!load_chunk(conv))
+    if (conv->spool && !conv->upload)
         return LSAPI_SEND_FAILED;
+    // A streamed body is touched only when the worker has the head.
+    enum lsapi_send_result loaded = conv->streams ? LSAPI_SEND_DONE : load_chunk(conv);
+    if (loaded != LSAPI_SEND_DONE)
+        return loaded;
     struct iovec iov[2] = {
         {.iov_base = w.ptr, .iov_len = w.len},
         {.iov_base = (void *)(uintptr_t)conv->chunk.bytes.ptr, .iov_len = conv->chunk.bytes.len},
@@ -118,8 +145,9 @@ enum lsapi_send_result lsapi_send_more(struct lsapi_conv *conv)
     }
     conv->packet_sent = true;
     for (;;) {
-        if (!load_chunk(conv))
-            return LSAPI_SEND_FAILED;
+        enum lsapi_send_result loaded = load_chunk(conv);
+        if (loaded != LSAPI_SEND_DONE)
+            return loaded;
         if (!conv->upload)
             return LSAPI_SEND_DONE;
         ssize_t sent = write_chunk(conv);

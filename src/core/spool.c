@@ -13,12 +13,12 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "os/fd.h"
-#include "os/file.h"
 
 struct spool_conf {
     int64_t body_max_bytes;
     int64_t memory_bytes;
     struct str dir;
+    int64_t max_bytes;
 };
 
 static const struct key KEYS[] = {
@@ -53,9 +53,23 @@ static const struct key KEYS[] = {
         .offset = offsetof(struct spool_conf, dir),
         .scopes = KEY_TOP,
         .def = "/var/tmp",
-        .help = "The directory of temporary files for large request bodies. They have no names "
-                "there, so nothing is left behind.",
+        .help = "The directory of temporary files for large bodies of requests and answers. They "
+                "have no names there, so nothing is left behind.",
         .example = "/var/spool/godwit",
+    },
+    {
+        .name = "spool_max",
+        .type = &KEY_SIZE,
+        .offset = offsetof(struct spool_conf, max_bytes),
+        .scopes = KEY_TOP,
+        .def = "10g",
+        .min = 0,
+        .max = INT64_MAX,
+        .unit = "bytes",
+        .help = "What all temporary files of the instance may hold together. Beyond it, a request "
+                "body that needs a file is refused with 503, and an answer waits for its client "
+                "in the worker. 0 sets no limit.",
+        .example = "50g",
     },
 };
 
@@ -72,10 +86,10 @@ struct spool {
     void *arg;
     uint64_t body_max, memory_max; // bytes
     uint64_t total_bytes;
-    struct buf memory;         // not in the file yet
-    struct snapshot *snapshot; // holds `dir`
-    const char *dir;
-    int file;
+    struct buf memory; // not in the file yet
+    struct spool_file file;
+    uint64_t file_bytes;
+    enum spool_room room; // why there is none
     // A write in progress.
     struct job job;
     bool writing, at_end;
@@ -84,10 +98,8 @@ struct spool {
 
 static void free_spool(struct spool *s)
 {
-    fd_close(&s->file);
+    spool_file_done(&s->file);
     buf_done(&s->memory);
-    if (s->snapshot)
-        snapshot_unref(s->snapshot);
     mem_free(s);
 }
 
@@ -104,14 +116,7 @@ static void on_exchange_over(void *arg)
 static void write_out(struct job *job)
 {
     struct spool *s = CONTAINER_OF(job, struct spool, job);
-    s->write_error = 0;
-    if (s->file == FD_NONE) {
-        int fd = file_unnamed(s->dir);
-        s->write_error = fd < 0 ? fd : 0;
-        s->file = fd < 0 ? FD_NONE : fd;
-    }
-    if (s->write_error == 0)
-        s->write_error = fd_write_all(s->file, buf_view(&s->memory));
+    s->write_error = spool_file_write(&s->file, buf_view(&s->memory), (int64_t)s->file_bytes);
 }
 
 static void on_written(struct job *job);
@@ -119,6 +124,9 @@ static void on_written(struct job *job);
 static enum spool_result start_writing(struct spool *s)
 {
     struct thread *t = s->ex->thread;
+    s->room = spool_file_reserve(&s->file, buf_len(&s->memory));
+    if (s->room != SPOOL_ROOM_OK)
+        return SPOOL_NO_ROOM;
     metrics_add(&t->metrics, spool_bytes, (int64_t)buf_len(&s->memory));
     s->writing = true;
     s->job.work = write_out;
@@ -129,7 +137,7 @@ static enum spool_result start_writing(struct spool *s)
 
 static bool in_file(const struct spool *s)
 {
-    return s->file != FD_NONE;
+    return s->file_bytes > 0;
 }
 
 static enum spool_result pump(struct spool *s)
@@ -178,7 +186,10 @@ static void on_written(struct job *job)
         free_spool(s);
         return;
     }
-    buf_take(&s->memory, buf_len(&s->memory));
+    if (s->write_error == 0) {
+        s->file_bytes += buf_len(&s->memory);
+        buf_take(&s->memory, buf_len(&s->memory));
+    }
     if (!s->on_done)
         return;
     if (s->write_error == 0) {
@@ -187,7 +198,8 @@ static void on_written(struct job *job)
     }
     spool_done_fn *on_done = s->on_done;
     s->on_done = NULL;
-    on_done(s->ex, s->arg, SPOOL_FAILED);
+    bool is_full = s->write_error == -ENOSPC || s->write_error == -EDQUOT;
+    on_done(s->ex, s->arg, is_full ? SPOOL_DISK_FULL : SPOOL_FAILED);
 }
 
 static void on_more(void *arg)
@@ -197,7 +209,8 @@ static void on_more(void *arg)
         go_on(s);
 }
 
-static struct spool *new_spool(struct exchange *ex, spool_done_fn *on_done, void *arg)
+static struct spool *new_spool(struct exchange *ex, struct spool_share share,
+                               spool_done_fn *on_done, void *arg)
 {
     const struct spool_conf *conf = module_conf(ex, &spool_module);
     struct spool *s = mem_new(struct spool);
@@ -207,23 +220,25 @@ static struct spool *new_spool(struct exchange *ex, spool_done_fn *on_done, void
         .arg = arg,
         .body_max = (uint64_t)conf->body_max_bytes,
         .memory_max = (uint64_t)conf->memory_bytes,
-        // A write may outlive the exchange, and needs the name.
-        .snapshot = ex->snapshot ? snapshot_ref(ex->snapshot) : NULL,
-        .dir = conf->dir.ptr,
-        .file = FD_NONE,
     };
+    spool_file_init(&s->file, ex, share);
     arena_defer(&ex->arena, on_exchange_over, s);
     return s;
 }
 
-enum spool_result spool_start(struct exchange *ex, spool_done_fn *on_done, void *arg,
-                              struct spool **out_spool)
+bool spool_is_too_large(const struct exchange *ex)
 {
-    struct spool *s = new_spool(ex, on_done, arg);
+    const struct spool_conf *conf = module_conf(ex, &spool_module);
+    return conf->body_max_bytes && ex->req.content_length > conf->body_max_bytes;
+}
+
+enum spool_result spool_start(struct exchange *ex, struct spool_share share, spool_done_fn *on_done,
+                              void *arg, struct spool **out_spool)
+{
+    struct spool *s = new_spool(ex, share, on_done, arg);
     *out_spool = s;
     enum spool_result result = SPOOL_DONE;
-    int64_t length = ex->req.content_length;
-    if (s->body_max && length > 0 && (uint64_t)length > s->body_max) {
+    if (spool_is_too_large(ex)) {
         result = SPOOL_TOO_LARGE;
     } else if (ex->req.body) {
         ex->req.body->on_more = on_more;
@@ -250,13 +265,25 @@ struct body *spool_body(struct spool *s)
     ASSERT(!s->writing && s->ex);
     if (!in_file(s))
         return body_text(&s->ex->arena, buf_view(&s->memory));
-    int fd = fd_dup(s->file);
+    int fd = fd_dup(s->file.fd);
     if (fd < 0)
         return NULL;
     return body_file(&s->ex->arena, fd, 0, s->total_bytes);
 }
 
-void spool_refuse(struct exchange *ex, enum spool_result result)
+const char *spool_dir(const struct exchange *ex)
+{
+    const struct spool_conf *conf = module_conf(ex, &spool_module);
+    return conf->dir.ptr;
+}
+
+int64_t spool_max(const struct exchange *ex)
+{
+    const struct spool_conf *conf = module_conf(ex, &spool_module);
+    return conf->max_bytes;
+}
+
+void spool_refuse(struct exchange *ex, const struct spool *s, enum spool_result result)
 {
     const struct spool_conf *conf = module_conf(ex, &spool_module);
     switch (result) {
@@ -269,12 +296,19 @@ void spool_refuse(struct exchange *ex, enum spool_result result)
         ex->resp.close = true;
         exchange_refuse(ex, 400, NULL, "The request body did not come in completely.");
         break;
+    case SPOOL_NO_ROOM: {
+        ex->resp.close = true;
+        struct str why = spool_file_room_text(&s->file, s->room, ex);
+        exchange_refuse(ex, 503, "spool.full", "%.*s A request body is refused.", STR_ARG(why));
+        break;
+    }
+    case SPOOL_DISK_FULL:
     case SPOOL_FAILED:
         ex->resp.close = true;
-        exchange_refuse(ex, 500, "spool.failed",
+        exchange_refuse(ex, result == SPOOL_DISK_FULL ? 507 : 500, "spool.failed",
                         "The request body could not be written to a temporary file in %.*s "
-                        "(spool_dir); the request is refused.",
-                        STR_ARG(conf->dir));
+                        "(spool_dir): %s.",
+                        STR_ARG(conf->dir), strerror(-s->write_error));
         break;
     case SPOOL_WAIT:
     case SPOOL_DONE:

@@ -44,7 +44,8 @@
  X("server.orphaned", "the server process has lost the keeper and ends")                       \
  X("server.started", "the server process is ready")                                            \
  X("server.threads_failed", "not all threads could be started")                                \
- X("spool.failed", "a request body could not be written to a temporary file")                  \
+ X("spool.failed", "a body could not be written to a temporary file")                          \
+ X("spool.full", "a request body was refused: temporary files have reached a limit")           \
  X("static.failed", "a file that is there could not be opened or read")                        \
  X("static.script_refused", "a script that no app runs was asked for; its source is not sent") \
  X("worker.died", "a worker ended though nobody asked for it")

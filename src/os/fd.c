@@ -136,6 +136,20 @@ int fd_write_all(int fd, struct str bytes)
     return 0;
 }
 
+int fd_write_at(int fd, struct str bytes, int64_t offset)
+{
+    while (bytes.len > 0) {
+        ssize_t sent = pwrite(fd, bytes.ptr, bytes.len, (off_t)offset);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return sent < 0 ? -errno : -ENOSPC;
+        bytes = str_skip(bytes, (size_t)sent);
+        offset += sent;
+    }
+    return 0;
+}
+
 int fd_send(int fd, struct str bytes, const int *fds, size_t fd_count)
 {
     ASSERT(fd_count <= FD_PASS_MAX);

@@ -44,6 +44,9 @@ MUST_USE ssize_t fd_writev(int fd, const struct iovec *iov, size_t count);
 // fd_write_all writes all of `bytes` to a blocking descriptor. 0 or -errno.
 MUST_USE int fd_write_all(int fd, struct str bytes);
 
+// fd_write_at writes all of `bytes` to a file at `offset`. 0 or -errno; then a part may be there.
+MUST_USE int fd_write_at(int fd, struct str bytes, int64_t offset);
+
 // fd_send sends one packet with up to FD_PASS_MAX descriptors (borrowed) on a SOCK_SEQPACKET
 // socket. 0 or -errno (-EAGAIN when the queue is full on a non-blocking socket).
 MUST_USE int fd_send(int fd, struct str bytes, const int *fds, size_t fd_count);

@@ -3,6 +3,7 @@
 // the client gets, and what becomes of the slot.
 #include "backend/lsapi_backend.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 #define BODY_MAX    (2 * 1024 * 1024)
 #define BIG_BYTES   (1024 * 1024)
 #define BUFFER_SIZE (64 * 1024)
+#define CONFIG      "spool_dir $D; site _ { body_memory 64k; }"
 
 static struct stage stage;
 
@@ -57,6 +59,8 @@ static struct {
     int64_t length; // -2: no body
     struct buf body;
     enum body_result end; // BODY_WAIT: not yet
+    size_t may_take;      // at once; 0: a client that does not read
+    uint64_t file_bytes;  // that came from a file
 } client;
 
 static void on_watch(struct loop_watch *watch, unsigned ready)
@@ -137,13 +141,28 @@ static enum phase_result handle(struct exchange *ex)
 
 static struct module tested = {.name = "tested", .hooks = {[PHASE_HANDLE] = handle}};
 
+static void keep(const struct body_chunk *chunk)
+{
+    if (chunk->file == FD_NONE) {
+        assert_true(buf_put(&client.body, chunk->bytes));
+        return;
+    }
+    static char room[BODY_MAX];
+    assert_true(chunk->file_bytes <= sizeof room);
+    assert_int_equal(pread(chunk->file, room, chunk->file_bytes, chunk->offset), chunk->file_bytes);
+    assert_true(buf_put(&client.body, str_n(room, chunk->file_bytes)));
+    client.file_bytes += chunk->file_bytes;
+}
+
 static void take_body(void)
 {
     struct body_chunk chunk;
-    enum body_result result;
-    while ((result = body_pull(client.ex->resp.body, 10000, &chunk)) == BODY_DATA)
-        assert_true(buf_put(&client.body, chunk.bytes));
-    client.end = result;
+    enum body_result result = BODY_WAIT;
+    while (client.may_take
+           && (result = body_pull(client.ex->resp.body, client.may_take, &chunk)) == BODY_DATA)
+        keep(&chunk);
+    if (client.may_take)
+        client.end = result;
 }
 
 static void on_more(void *arg)
@@ -263,6 +282,7 @@ static int open_case(void **state)
     (void)state;
     memset(&app, 0, sizeof app);
     memset(&client, 0, sizeof client);
+    client.may_take = 10000;
     app.endpoint = (struct endpoint){.name = STR("test"), .ops = &OPS};
     conf = (struct lsapi_backend_conf){
         .endpoint = &app.endpoint,
@@ -655,6 +675,272 @@ static void a_slow_client_stops_the_worker(void **state)
     mem_free(s.room);
 }
 
+// An answer of BIG_BYTES of which each byte tells where it stands.
+static struct script telling_answer(const char *type)
+{
+    static char piece[10000];
+    struct script s = script_new();
+    put_head(&s, 200, "Content-Type", type);
+    for (size_t at = 0; at < BIG_BYTES; at += sizeof piece) {
+        size_t len = BIG_BYTES - at < sizeof piece ? BIG_BYTES - at : sizeof piece;
+        for (size_t i = 0; i < len; i++)
+            piece[i] = (char)((at + i) % 251);
+        lsapi_put_packet(&s.out, LSAPI_RESP_STREAM, len);
+        wr_bytes(&s.out, str_n(piece, len));
+    }
+    put_packet(&s, LSAPI_RESP_END, "");
+    return s;
+}
+
+static void assert_telling_body(void)
+{
+    assert_int_equal(client.end, BODY_END);
+    assert_int_equal(buf_len(&client.body), BIG_BYTES);
+    const char *bytes = buf_view(&client.body).ptr;
+    for (size_t i = 0; i < BIG_BYTES; i++)
+        if (bytes[i] != (char)(i % 251))
+            fail_msg("byte %zu is wrong", i);
+}
+
+// Writes the answer for a client that reads nothing until the worker is free, or for `turn_count`
+// turns.
+static void say_to_nobody(struct line *l, struct str *left, int turn_count)
+{
+    client.may_take = 0;
+    for (int i = 0; i < turn_count && !l->released; i++) {
+        (void)push(l, left);
+        turn_for(1);
+    }
+}
+
+static void take_rest(struct line *l, struct str *left, size_t at_once)
+{
+    client.may_take = at_once;
+    take_body();
+    for (int i = 0; i < TURNS_MAX && client.end == BODY_WAIT; i++) {
+        (void)push(l, left);
+        turn_for(1);
+    }
+    turns();
+}
+
+static void a_file_frees_the_worker(void **state)
+{
+    (void)state;
+    conf.response_spool_bytes = 4 * BIG_BYTES;
+    struct line *l = add_line();
+    ask("GET", NULL);
+    read_request(l, NULL);
+    struct script s = telling_answer("text/plain");
+    struct str left = wr_view(&s.out);
+    say_to_nobody(l, &left, TURNS_MAX);
+    assert_true(l->released);
+    assert_int_equal(l->outcome, SLOT_REUSE);
+    assert_true(spool_file_total() > BIG_BYTES / 2);
+    take_rest(l, &left, 30000);
+    assert_telling_body();
+    assert_true(client.file_bytes > BIG_BYTES / 2);
+    end_exchange();
+    assert_int_equal(spool_file_total(), 0);
+    mem_free(s.room);
+}
+
+// What keeps an answer out of a file, or stops the file: then the worker waits, nothing is lost.
+static void when_there_is_no_file(void **state)
+{
+    static struct spool_quota quota;
+
+    static const struct {
+        const char *name, *type, *directives;
+        int64_t file_max, quota_max;
+        bool has_file; // for the start of it
+    } CASES[] = {
+        {"an event stream", "text/event-stream", "spool_dir $D;", 4 * BIG_BYTES, 0, false},
+        {"response_spool_max", "text/plain", "spool_dir $D;", BIG_BYTES / 2, 0, true},
+        {"response_spool_max 0", "text/plain", "spool_dir $D;", 0, 0, false},
+        {"spool_quota", "text/plain", "spool_dir $D;", 4 * BIG_BYTES, BIG_BYTES / 2, true},
+        {"spool_max", "text/plain", "spool_dir $D; spool_max 400k;", 4 * BIG_BYTES, 0, true},
+        {"no directory", "text/plain", "spool_dir /nowhere;", 4 * BIG_BYTES, 0, false},
+        {"a full disk", "text/plain", "spool_dir /proc;", 4 * BIG_BYTES, 0, false},
+    };
+
+    close_case(state);
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        open_case(state);
+        char config[256];
+        (void)snprintf(config, sizeof config, "site _ { } %s", CASES[i].directives);
+        stage_config(&stage, config);
+        conf.response_spool_bytes = CASES[i].file_max;
+        conf.spool_share = (struct spool_share){&quota, CASES[i].quota_max};
+        struct line *l = add_line();
+        ask("GET", NULL);
+        read_request(l, NULL);
+        struct script s = telling_answer(CASES[i].type);
+        struct str left = wr_view(&s.out);
+        say_to_nobody(l, &left, 100);
+        if (l->released || (spool_file_total() > 0) != CASES[i].has_file)
+            fail_msg("%s: %lld bytes in files", CASES[i].name, (long long)spool_file_total());
+        take_rest(l, &left, 10000);
+        assert_telling_body();
+        assert_int_equal(l->outcome, SLOT_REUSE);
+        end_exchange();
+        assert_int_equal(spool_file_total(), 0);
+        assert_int_equal(quota.used_bytes, 0);
+        mem_free(s.room);
+        close_case(state);
+    }
+    stage_config(&stage, CONFIG);
+    open_case(state);
+}
+
+static void a_client_that_leaves_a_file(void **state)
+{
+    (void)state;
+    conf.response_spool_bytes = 4 * BIG_BYTES;
+    struct line *l = add_line();
+    ask("GET", NULL);
+    read_request(l, NULL);
+    struct script s = telling_answer("text/plain");
+    struct str left = str_slice(wr_view(&s.out), 0, BIG_BYTES / 2);
+    for (int i = 0; i < TURNS_MAX && spool_file_total() == 0; i++)
+        say_to_nobody(l, &left, 1);
+    end_exchange();
+    assert_int_equal(l->outcome, SLOT_BROKEN);
+    for (int i = 0; i < TURNS_MAX && spool_file_total() > 0; i++)
+        stage_turn(&stage, 1); // a write may be under way
+    assert_int_equal(spool_file_total(), 0);
+    mem_free(s.room);
+}
+
+static void at_any_pace(void **state)
+{
+    close_case(state);
+    for (unsigned seed = 1; seed <= 12; seed++) {
+        open_case(state);
+        conf.response_spool_bytes = seed % 3 ? 4 * BIG_BYTES : 200 * 1024;
+        struct line *l = add_line();
+        ask("GET", NULL);
+        read_request(l, NULL);
+        struct script s = telling_answer("text/plain");
+        struct str left = wr_view(&s.out);
+        for (unsigned i = 0; i < 40 && !l->released; i++) {
+            say_to_nobody(l, &left, (int)((i * 7 + seed) % 11) + 1);
+            for (unsigned piece = (i * 5 + seed) % 9; piece > 0 && client.responded; piece--) {
+                struct body_chunk chunk;
+                client.ex->resp.body->on_more = NULL;
+                if (body_pull(client.ex->resp.body, 9000, &chunk) == BODY_DATA)
+                    keep(&chunk);
+            }
+        }
+        client.ex->resp.body->on_more = on_more;
+        take_rest(l, &left, 50000);
+        assert_telling_body();
+        end_exchange();
+        mem_free(s.room);
+        close_case(state);
+    }
+    open_case(state);
+}
+
+// A body that the test sends piece by piece.
+static struct {
+    struct body body;
+    struct str there;
+    bool ended, failed;
+} sent;
+
+static enum body_result pull_sent(struct body *body, uint64_t max_bytes, struct body_chunk *out)
+{
+    (void)body;
+    if (sent.failed)
+        return BODY_FAIL;
+    if (!sent.there.len)
+        return sent.ended ? BODY_END : BODY_WAIT;
+    size_t len = max_bytes < sent.there.len ? (size_t)max_bytes : sent.there.len;
+    *out = (struct body_chunk){.bytes = str_n(sent.there.ptr, len), .file = FD_NONE};
+    sent.there = str_skip(sent.there, len);
+    return BODY_DATA;
+}
+
+static void close_sent(struct body *body)
+{
+    (void)body;
+}
+
+static void ask_streaming(struct line **out_line)
+{
+    static const struct body_ops OPS_SENT = {pull_sent, close_sent};
+    memset(&sent, 0, sizeof sent);
+    sent.body = (struct body){.ops = &OPS_SENT, .length = 10};
+    conf.stream_request = true;
+    *out_line = add_line();
+    struct exchange *ex = exchange_new(&stage.thread, &peer, &FRONT, NULL);
+    client.ex = ex;
+    client.end = BODY_WAIT;
+    ex->req.method_text = STR("POST");
+    ex->req.method = HTTP_POST;
+    ex->req.version = 11;
+    ex->req.path = ex->req.target = STR("/a.php");
+    ex->req.line = STR("POST /a.php HTTP/1.1");
+    ex->req.has_body = true;
+    ex->req.content_length = 10;
+    ex->req.body = &sent.body;
+    exchange_start(ex);
+}
+
+static void a_body_that_is_passed_on_as_it_comes(void **state)
+{
+    (void)state;
+    struct line *l;
+    struct buf got = {0};
+    char room[64];
+    conf.request_ms = 5; // does not count while the worker waits for the client
+    ask_streaming(&l);
+    read_request(l, &got);
+    for (int i = 0; i < 20; i++)
+        stage_turn(&stage, 1);
+    assert_false(client.responded);
+    sent.there = STR("01234");
+    body_more(&sent.body);
+    assert_int_equal(fd_read(l->worker, room, sizeof room), 5);
+    sent.there = STR("56789");
+    sent.ended = true;
+    body_more(&sent.body);
+    assert_int_equal(fd_read(l->worker, room, sizeof room), 5);
+    assert_memory_equal(room, "56789", 5);
+    struct script s = ordinary_answer();
+    say(l, wr_view(&s.out));
+    turns();
+    assert_int_equal(client.status, 201);
+    assert_int_equal(l->outcome, SLOT_REUSE);
+    buf_done(&got);
+    mem_free(s.room);
+}
+
+static void a_body_that_breaks_off_on_its_way(void **state)
+{
+    (void)state;
+    struct line *l;
+    ask_streaming(&l);
+    sent.failed = true;
+    body_more(&sent.body);
+    turns();
+    assert_int_equal(client.status, 400);
+    assert_int_equal(l->outcome, SLOT_BROKEN);
+}
+
+static void a_streamed_body_is_not_sent_twice(void **state)
+{
+    (void)state;
+    struct line *l;
+    (void)add_line();
+    ask_streaming(&l);
+    struct line *taken = app.lines[0].taken ? &app.lines[0] : l;
+    fd_close(&taken->worker);
+    turns();
+    assert_int_equal(client.status, 502);
+}
+
 static void request_time(void **state)
 {
     (void)state;
@@ -748,7 +1034,7 @@ int main(void)
 {
     static struct module *const MODULES[] = {&tested};
     stage_open(&stage, MODULES, ARRAY_LEN(MODULES));
-    stage_config(&stage, "spool_dir $D; site _ { body_memory 64k; }");
+    stage_config(&stage, CONFIG);
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_case, close_case)
     static const struct CMUnitTest TESTS[] = {
         CASE(a_whole_answer_frees_the_slot_at_once),
@@ -763,6 +1049,13 @@ int main(void)
         CASE(promised_lengths),
         CASE(answers_without_a_body),
         CASE(a_slow_client_stops_the_worker),
+        CASE(a_file_frees_the_worker),
+        CASE(when_there_is_no_file),
+        CASE(a_client_that_leaves_a_file),
+        CASE(at_any_pace),
+        CASE(a_body_that_is_passed_on_as_it_comes),
+        CASE(a_body_that_breaks_off_on_its_way),
+        CASE(a_streamed_body_is_not_sent_twice),
         CASE(request_time),
         CASE(a_client_that_leaves_while_waiting),
         CASE(a_client_that_leaves_while_served),

@@ -64,7 +64,7 @@ static void answer_spooled(struct exchange *ex, struct spool *spool, enum spool_
     if (result == SPOOL_DONE)
         answer(ex, spool_body(spool));
     else
-        spool_refuse(ex, result);
+        spool_refuse(ex, spool, result);
 }
 
 static void on_spooled(struct exchange *ex, void *arg, enum spool_result result)
@@ -85,7 +85,7 @@ static void on_abort(struct exchange *ex)
 static void echo(struct exchange *ex)
 {
     struct spool *spool;
-    enum spool_result result = spool_start(ex, on_spooled, NULL, &spool);
+    enum spool_result result = spool_start(ex, (struct spool_share){0}, on_spooled, NULL, &spool);
     ex->handler_data = spool;
     if (result != SPOOL_WAIT)
         answer_spooled(ex, spool, result);
