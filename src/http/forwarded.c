@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// forwarded -- see forwarded.h.
+#include "http/forwarded.h"
+
+#include <string.h>
+
+#include "http/header.h"
+
+#define PORT_MAX 65535
+
+// Makes room for one more, the first given up.
+static struct forwarded_hop *append(struct forwarded_hop *hops, size_t *count)
+{
+    if (*count == FORWARDED_HOPS_MAX)
+        memmove(hops, hops + 1, --*count * sizeof *hops);
+    hops[*count] = (struct forwarded_hop){0};
+    return &hops[(*count)++];
+}
+
+static bool is_ip_byte(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '.'
+           || c == ':';
+}
+
+// "192.0.2.1", "192.0.2.1:80", "2001:db8::1", "[2001:db8::1]:80". Whether the address is one is for
+// who uses it.
+static void read_node(struct str text, struct forwarded_hop *out)
+{
+    struct str ip = text;
+    struct str port = {0};
+    if (str_starts(text, STR("["))) {
+        size_t end = str_find(text, ']');
+        ip = str_slice(text, 1, end);
+        port = str_skip(text, end + 1);
+    } else if (str_find(text, ':') == str_rfind(text, ':')) { // one colon, or none
+        ip = str_slice(text, 0, str_find(text, ':'));
+        port = str_skip(text, ip.len);
+    }
+    for (size_t i = 0; i < ip.len; i++)
+        if (!is_ip_byte(ip.ptr[i]))
+            return;
+    uint64_t number = 0;
+    if (str_starts(port, STR(":")) && str_to_u64(str_skip(port, 1), &number) && number <= PORT_MAX)
+        out->port = (unsigned)number;
+    out->ip = ip;
+}
+
+size_t forwarded_list(struct str value, struct forwarded_hop hops[static FORWARDED_HOPS_MAX])
+{
+    size_t count = 0;
+    struct str member;
+    while (header_next_member(&value, &member))
+        read_node(member, append(hops, &count));
+    return count;
+}
+
+// Reads a token or a quoted string off *rest.
+static bool read_value(struct str *rest, struct arena *a, struct str *out)
+{
+    if (!str_starts(*rest, STR("\""))) {
+        // Addresses with a colon should be quoted, and often are not.
+        size_t end = 0;
+        while (end < rest->len && !strchr(",; \t\"", rest->ptr[end]))
+            end++;
+        *out = str_slice(*rest, 0, end);
+        *rest = str_skip(*rest, end);
+        return end > 0;
+    }
+    char *room = arena_alloc(a, rest->len);
+    size_t len = 0;
+    for (size_t i = 1; i < rest->len; i++) {
+        char c = rest->ptr[i];
+        if (c == '"') {
+            *out = str_n(room, len);
+            *rest = str_skip(*rest, i + 1);
+            return true;
+        }
+        if (c == '\\' && ++i == rest->len)
+            break;
+        room[len++] = rest->ptr[i];
+    }
+    return false;
+}
+
+// Reads "name=value" off *rest into the hop.
+static bool read_pair(struct str *rest, struct arena *a, struct forwarded_hop *hop)
+{
+    size_t end = header_token_end(*rest, 0);
+    struct str name = str_slice(*rest, 0, end);
+    struct str value;
+    *rest = str_skip(*rest, end);
+    if (!name.len || !str_starts(*rest, STR("=")))
+        return false;
+    *rest = str_skip(*rest, 1);
+    if (!read_value(rest, a, &value))
+        return false;
+    if (str_eq_nocase(name, STR("for")))
+        read_node(value, hop);
+    else if (str_eq_nocase(name, STR("proto")))
+        hop->proto = value;
+    return true;
+}
+
+size_t forwarded_elements(struct str value, struct arena *a,
+                          struct forwarded_hop hops[static FORWARDED_HOPS_MAX])
+{
+    size_t count = 0;
+    struct str rest = str_trim(value);
+    while (rest.len) {
+        struct forwarded_hop *hop = append(hops, &count);
+        bool goes_on = true;
+        while (goes_on) {
+            rest = str_trim(rest);
+            if (!read_pair(&rest, a, hop))
+                return 0;
+            rest = str_trim(rest);
+            goes_on = str_starts(rest, STR(";"));
+            if (goes_on)
+                rest = str_skip(rest, 1);
+        }
+        if (!rest.len)
+            break;
+        if (rest.ptr[0] != ',')
+            return 0;
+        rest = str_trim(str_skip(rest, 1));
+    }
+    return count;
+}
