@@ -25,6 +25,7 @@
 #include "feature/maintenance.h"
 #include "feature/redirect.h"
 #include "feature/static.h"
+#include "feature/trusted_proxies.h"
 #include "feature/try_paths.h"
 #include "front/accept.h"
 
@@ -40,6 +41,7 @@ static struct module *const MODULES[] = {
     &target_module,
     &spool_module,
     // rewrite
+    &trusted_proxies_module,
     &redirect_module,
     // access
     &access_module,
