@@ -2,6 +2,7 @@
 // accept -- see accept.h.
 #include "front/accept.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,20 @@ struct front_listener {
 
 static const char HOME_OWNER;
 
+static struct {
+    pthread_mutex_t lock; // guards: first, and the homes' links
+    struct h1_home *first;
+} homes = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+// A new connection on its way to another thread that may have room for it.
+struct handover {
+    struct loop_task task;
+    struct h1_home *origin; // who has accepted it
+    struct h1_home *to;
+    int fd;
+    struct sock_addr peer;
+};
+
 static void commit(struct snapshot *snapshot);
 
 struct module front_module = {
@@ -45,6 +60,12 @@ static void free_home(void *data)
 {
     struct h1_home *home = data;
     ASSERT(list_is_empty(&home->conns));
+    pthread_mutex_lock(&homes.lock);
+    struct h1_home **link = &homes.first;
+    while (*link != home)
+        link = &(*link)->next;
+    *link = home->next;
+    pthread_mutex_unlock(&homes.lock);
     mem_free(home->header_room);
     mem_free(home);
 }
@@ -57,16 +78,25 @@ static struct h1_home *home_of(struct thread *t)
         home->thread = t;
         list_init(&home->conns);
         list_init(&home->idle);
+        pthread_mutex_lock(&homes.lock);
+        home->next = homes.first;
+        homes.first = home;
+        pthread_mutex_unlock(&homes.lock);
         thread_attach(t, &HOME_OWNER, home, free_home);
     }
     return home;
 }
 
-// Makes room for one more client if the limit is reached: who waits longest without a request goes.
-static bool make_room(struct h1_home *home)
+static struct h1_home *home_after(const struct h1_home *home)
 {
-    if (h1_conn_total() < (size_t)front_limits_get(FRONT_CONNECTIONS_MAX))
-        return true;
+    pthread_mutex_lock(&homes.lock);
+    struct h1_home *next = home->next ? home->next : homes.first;
+    pthread_mutex_unlock(&homes.lock);
+    return next;
+}
+
+static bool cut_longest_idle(struct h1_home *home)
+{
     list_foreach(&home->idle, struct h1_conn, idle_node, conn) {
         if (conn->peer.is_control)
             continue;
@@ -76,18 +106,62 @@ static bool make_room(struct h1_home *home)
     return false;
 }
 
-static void serve(struct h1_home *home, int fd, const struct sock_addr *peer, bool is_control)
+// Counts one more client. If the limit is reached, who waits longest without a request makes room.
+static bool admit(struct h1_home *home)
 {
-    struct metrics *m = &home->thread->metrics;
-    metrics_add(m, connections_accepted, 1);
-    // The operator's way in stays open, whatever the clients do.
-    if (!is_control && !make_room(home)) {
-        metrics_add(m, connections_refused, 1);
-        fd_close(&fd);
+    while (!h1_conn_admit((size_t)front_limits_get(FRONT_CONNECTIONS_MAX)))
+        if (!cut_longest_idle(home))
+            return false;
+    return true;
+}
+
+static void refuse(struct h1_home *home, int fd)
+{
+    metrics_add(&home->thread->metrics, connections_refused, 1);
+    fd_close(&fd);
+}
+
+static void open_conn(struct h1_home *home, int fd, const struct sock_addr *peer, bool is_control)
+{
+    if (!h1_conn_open(home, fd, peer, is_control))
+        metrics_add(&home->thread->metrics, connections_refused, 1);
+}
+
+static void on_handover(struct loop_task *task);
+
+// The limit is that of all threads together, but idle connections are their thread's own: the new
+// connection goes round until a thread can close one for it, and serves it then.
+static void hand_over(struct h1_home *here, struct h1_home *origin, int fd,
+                      const struct sock_addr *peer)
+{
+    struct h1_home *next = home_after(here);
+    if (next == origin) {
+        refuse(here, fd);
         return;
     }
-    if (!h1_conn_open(home, fd, peer, is_control))
-        metrics_add(m, connections_refused, 1);
+    struct handover *h = mem_new(struct handover);
+    *h = (struct handover){{.run = on_handover}, origin, next, fd, *peer};
+    loop_post(next->thread->loop, &h->task);
+}
+
+static void on_handover(struct loop_task *task)
+{
+    struct handover *h = CONTAINER_OF(task, struct handover, task);
+    if (admit(h->to))
+        open_conn(h->to, h->fd, &h->peer, false);
+    else
+        hand_over(h->to, h->origin, h->fd, &h->peer);
+    mem_free(h);
+}
+
+static void serve(struct h1_home *home, int fd, const struct sock_addr *peer, bool is_control)
+{
+    metrics_add(&home->thread->metrics, connections_accepted, 1);
+    // The operator's way in stays open, whatever the clients do.
+    if (is_control || admit(home))
+        open_conn(home, fd, peer, is_control);
+    else
+        hand_over(home, home, fd, peer);
 }
 
 static void on_accept(struct listener *listener, int fd, const struct sock_addr *peer)

@@ -489,11 +489,24 @@ static void set_peer(struct peer *peer, int fd, const struct sock_addr *addr, bo
     (void)sock_addr_ip(&peer->local, peer->local_ip, &peer->local_port);
 }
 
+bool h1_conn_admit(size_t max)
+{
+    size_t total = atomic_load_explicit(&client_total, memory_order_relaxed);
+    do {
+        if (total >= max)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&client_total, &total, total + 1,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return true;
+}
+
 bool h1_conn_open(struct h1_home *home, int fd, const struct sock_addr *addr, bool is_control)
 {
     struct h1_conn *conn = mem_new(struct h1_conn);
     set_peer(&conn->peer, fd, addr, is_control);
     if (stream_open(&conn->stream, home->thread->loop, fd, on_ready) < 0) {
+        if (!is_control)
+            atomic_fetch_sub_explicit(&client_total, 1, memory_order_relaxed);
         mem_free(conn);
         return false;
     }
@@ -504,10 +517,7 @@ bool h1_conn_open(struct h1_home *home, int fd, const struct sock_addr *addr, bo
     conn->timer.on_expired = on_timer;
     conn->task.run = on_task;
     list_push_back(&home->conns, &conn->node);
-    if (!is_control) {
-        home->client_count++;
-        atomic_fetch_add_explicit(&client_total, 1, memory_order_relaxed);
-    }
+    home->client_count += !is_control;
     metrics_add(&home->thread->metrics, connections_open, 1);
     conn->entered = true;
     run(conn, NULL);
@@ -517,9 +527,4 @@ bool h1_conn_open(struct h1_home *home, int fd, const struct sock_addr *addr, bo
 void h1_conn_cut(struct h1_conn *conn)
 {
     run(conn, STATES[conn->state].broken);
-}
-
-size_t h1_conn_total(void)
-{
-    return atomic_load_explicit(&client_total, memory_order_relaxed);
 }

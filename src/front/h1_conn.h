@@ -39,6 +39,7 @@ struct h1_home {
     struct header *header_room; // for parsing
     size_t header_room_count;
     bool draining;
+    struct h1_home *next; // of accept.c
 };
 
 // The request body as it is read from the connection, a source for handlers.
@@ -99,13 +100,14 @@ struct h1_conn {
     struct h1_out out;
 };
 
-// h1_conn_open serves the connected socket `fd`, which it takes over. False when the loop refuses
-// it.
+// h1_conn_admit counts one more open connection of a client, unless there are `max` of them in all
+// threads. Any thread.
+MUST_USE bool h1_conn_admit(size_t max);
+
+// h1_conn_open serves the connected socket `fd`, which it takes over; a client's was admitted.
+// False when the loop refuses it; it is closed then and counts no longer.
 MUST_USE bool h1_conn_open(struct h1_home *home, int fd, const struct sock_addr *addr,
                            bool is_control);
-
-// h1_conn_total is how many connections of clients are open in all threads. Any thread.
-size_t h1_conn_total(void);
 
 // h1_conn_cut ends a connection now; an exchange in progress is aborted. Not from one of its own
 // callbacks.
