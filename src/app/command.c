@@ -21,8 +21,9 @@ enum phase_result command_handle(struct exchange *ex, const struct app_conf *app
     }
     // The program is mounted at the path it was given in: that is its SCRIPT_NAME.
     struct str mount = app->mount;
+    struct str root = site_conf_root(ex, site_conf(ex));
     struct cgi_env_script script = {
-        .document_root = site_conf(ex)->root.len ? site_conf(ex)->root : app->directory,
+        .document_root = root.len ? root : app->directory,
         .file = app->command.items[0],
         .name = mount,
         .path_info = str_skip(ex->req.path, mount.len),

@@ -24,7 +24,7 @@ enum phase_result php_handle(struct exchange *ex, const struct app_conf *app)
     if (!php_is_script(app, t->file))
         return PHASE_NEXT;
     // Like Apache with an alias: the document root stays the site's.
-    struct str site_root = site_conf_at(&ex->site->scope)->root;
+    struct str site_root = site_conf_root(ex, site_conf_at(&ex->site->scope));
     struct cgi_env_script script = {
         .document_root = site_root.len ? site_root : t->root,
         .context_root = t->root,

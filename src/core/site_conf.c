@@ -13,7 +13,9 @@ static const struct key KEYS[] = {
         .help =
             "Directory with the files of the site. In a path, the directory takes the place of the path's "
             "prefix: with the example, /wiki/load.php is /usr/share/mediawiki/load.php. It may be a symbolic "
-            "link, looked up for each request.",
+            "link, looked up for each request. {host} in it is the host name that was asked for, so that "
+            "/srv/{host}/public serves many sites; there is nothing for hosts with other characters than "
+            "letters, digits, - and single dots.",
         .example = "/usr/share/mediawiki",
     },
     {
@@ -28,6 +30,30 @@ static const struct key KEYS[] = {
         .example = "index.php index.html",
     },
 };
+
+static const struct str HOST = STR_INIT("{host}");
+
+// The place of the first {host}, or the length.
+static size_t find_host(struct str root)
+{
+    size_t at = str_find(root, '{');
+    return at < root.len && str_starts(str_skip(root, at), HOST) ? at : root.len;
+}
+
+static bool check_root(struct site_conf *conf, struct tree_pos pos, struct err *err)
+{
+    struct str rest = conf->root;
+    conf->has_host = false;
+    for (size_t at = str_find(rest, '{'); at < rest.len; at = str_find(rest, '{')) {
+        if (find_host(rest) != at)
+            return tree_error(err, pos,
+                              "root is \"%.*s\", no other word than {host} was expected in braces",
+                              STR_ARG(conf->root));
+        conf->has_host = true;
+        rest = str_skip(rest, at + HOST.len);
+    }
+    return true;
+}
 
 static bool check_index(const struct site_conf *conf, struct tree_pos pos, struct err *err)
 {
@@ -50,6 +76,8 @@ static bool check(void *arg, unsigned scope, struct tree_pos pos, struct arena *
         while (conf->root.len > 1 && str_ends(conf->root, STR("/")))
             conf->root.len--;
         conf->root = arena_dup(a, conf->root);
+        if (!check_root(conf, pos, err))
+            return false;
     }
     conf->in_path = set_here && scope == KEY_PATH;
     conf->parent_root = conf->root.ptr;
@@ -72,6 +100,48 @@ const struct site_conf *site_conf(const struct exchange *ex)
 const struct site_conf *site_conf_at(const struct scope *scope)
 {
     return module_conf_at(scope, &site_conf_module);
+}
+
+// A name that can be one segment of a path and leads nowhere else.
+static bool is_plain_host(struct str host)
+{
+    char before = '.';
+    for (size_t i = 0; i < host.len; i++) {
+        char c = host.ptr[i];
+        bool is_label = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+        if (!is_label && (c != '.' || before == '.'))
+            return false;
+        before = c;
+    }
+    return before != '.';
+}
+
+struct str site_conf_root(struct exchange *ex, const struct site_conf *conf)
+{
+    struct str host = ex->req.host;
+    if (!conf->has_host)
+        return conf->root;
+    if (!is_plain_host(host))
+        return (struct str){0};
+    struct str made = {0};
+    for (struct str rest = conf->root; rest.len;) {
+        size_t at = find_host(rest);
+        bool found = at < rest.len;
+        made = arena_fmt(&ex->arena, "%.*s%.*s%.*s", STR_ARG(made), (int)at, rest.ptr,
+                         (int)(found ? host.len : 0), host.ptr);
+        rest = str_skip(rest, found ? at + HOST.len : at);
+    }
+    return made;
+}
+
+struct str site_conf_fixed_root(struct str root)
+{
+    size_t at = find_host(root);
+    if (at == root.len)
+        return root;
+    struct str before = str_slice(root, 0, at);
+    size_t slash = str_rfind(before, '/');
+    return str_slice(before, 0, slash ? slash : 1);
 }
 
 struct str site_conf_prefix(const struct path *path)

@@ -140,9 +140,10 @@ enum target_kind target_need(struct exchange *ex)
     if (ex->target.kind != TARGET_UNKNOWN)
         return ex->target.kind;
     const struct site_conf *conf = site_conf(ex);
-    if (conf->root.len == 0)
+    struct str root = site_conf_root(ex, conf);
+    if (root.len == 0)
         return TARGET_UNKNOWN;
     struct str prefix = conf->in_path ? site_conf_prefix(ex->path) : (struct str){0};
-    target_find(ex, conf->root, prefix, ex->req.path);
+    target_find(ex, root, prefix, ex->req.path);
     return ex->target.kind;
 }

@@ -100,7 +100,7 @@ void htaccess_scan(const struct snapshot *s,
                 continue;
             struct str root = site_conf_at(scope)->root;
             if (!is_repeated(s, i, j, root))
-                scan_root(root, found, arg);
+                scan_root(site_conf_fixed_root(root), found, arg);
         }
     }
 }

@@ -41,8 +41,7 @@ static void choose_file(struct exchange *ex)
     struct str prefix = conf->in_path ? site_conf_prefix(ex->path) : (struct str){0};
     struct target dir = ex->target;
     for (size_t i = 0; i < conf->index.count; i++) {
-        target_find(ex, conf->root, prefix,
-                    join(&ex->arena, dir.script_name, conf->index.items[i]));
+        target_find(ex, dir.root, prefix, join(&ex->arena, dir.script_name, conf->index.items[i]));
         if (ex->target.kind == TARGET_FILE)
             return;
     }

@@ -167,9 +167,10 @@ static enum target_kind look(struct exchange *ex, struct str path)
 {
     const struct path *scope = snapshot_path(ex->site, path);
     const struct site_conf *conf = site_conf_at(&scope->scope);
-    if (!conf->root.len)
+    struct str root = site_conf_root(ex, conf);
+    if (!root.len)
         return TARGET_NONE;
-    target_find(ex, conf->root, conf->in_path ? site_conf_prefix(scope) : (struct str){0}, path);
+    target_find(ex, root, conf->in_path ? site_conf_prefix(scope) : (struct str){0}, path);
     return ex->target.kind;
 }
 

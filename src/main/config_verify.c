@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "conf/key.h"
+#include "core/site_conf.h"
 #include "os/proc.h"
 
 static void check_dir(const char *path, const char *what, struct tree_pos pos, struct err *err)
@@ -27,8 +28,8 @@ static void check_dir(const char *path, const char *what, struct tree_pos pos, s
 
 static void check_root(const struct tree_node *node, struct arena *a, struct err *err)
 {
-    struct str path = key_path(node, node->args[0], a);
-    check_dir(path.ptr, "root", node->arg_pos[0], err);
+    struct str path = site_conf_fixed_root(key_path(node, node->args[0], a));
+    check_dir(arena_dup(a, path).ptr, "root", node->arg_pos[0], err);
 }
 
 static void check_password_file(const struct tree_node *node, struct arena *a, struct err *err)
