@@ -105,6 +105,7 @@ static json_t *limits_of(const struct pool_settings *set)
     json_object_set_new(limits, "request_time_ms", number(set->request_us / 1000));
     json_object_set_new(limits, "idle_ms", number(set->idle_us / 1000));
     json_object_set_new(limits, "requests", number(set->requests_max));
+    json_object_set_new(limits, "memory", number(set->memory_max_bytes));
     return limits;
 }
 
@@ -123,6 +124,7 @@ static json_t *workers_of(const struct pool_report *r)
         json_object_set_new(one, "since_ms", number(w->since_ms));
         json_object_set_new(one, "requests", number(w->requests));
         json_object_set_new(one, "memory_kib", number(w->own_kib));
+        json_object_set_new(one, "worn", json_boolean(w->worn));
         json_object_set_new(one, "outdated", json_boolean(w->outdated));
         json_object_set_new(one, "url", text(w->url));
         json_array_append_new(workers, one);
@@ -157,6 +159,7 @@ static json_t *app_of(const struct pool_report *r)
         json_object_update_missing(app, info);
     json_decref(info);
     json_object_set_new(app, "starting", number(r->starting));
+    json_object_set_new(app, "held_by", r->held_by.len ? text(r->held_by) : json_null());
     json_object_set_new(app, "limits", limits_of(&r->set));
     json_t *queue = json_object();
     json_object_set_new(queue, "waiting", number(r->queued));

@@ -164,9 +164,24 @@ static const struct key BLOCK_KEYS[] = {
         .max = 1000000000,
         .unit = "requests",
         .help =
-            "Requests after which a worker is replaced by a new one, between two requests; up to a tenth more, so "
-            "that not all are replaced at once. 0: never.",
+            "Requests after which a worker is replaced, a tenth more or less so that not all are replaced at once. "
+            "It serves until the new one is ready. 0: never.",
         .example = "5000",
+    },
+    {
+        .name = "memory",
+        .type = &KEY_SIZE,
+        .offset = offsetof(struct app_conf, memory_max_bytes),
+        .scopes = KEY_APP,
+        .def = "0",
+        .min = 0,
+        .max = INT64_MAX,
+        .unit = "bytes",
+        .help =
+            "Memory of its own, not shared with the process that starts the workers, above which a worker is "
+            "replaced. It is measured after a request, at most once a second; the worker serves until "
+            "the new one is ready, and no request is cut. 0: never.",
+        .example = "256m",
     },
     {
         .name = "idle",
@@ -307,6 +322,7 @@ static const struct key BLOCK_KEYS[] = {
 // What a scope holds.
 struct app_use {
     struct app_conf *app; // NULL: none
+    int64_t workers_max, memory_max_bytes;
 };
 
 static bool app_parse(const struct key *key, const struct tree_node *node, struct arena *a,
@@ -328,6 +344,34 @@ static const struct key KEYS[] = {
             "site's name when it is not given.",
         .example = "php { workers 0..8; ini memory_limit 256M; }",
         .effect = KEY_WORKERS,
+    },
+    {
+        .name = "workers_max",
+        .type = &KEY_INT,
+        .offset = offsetof(struct app_use, workers_max),
+        .scopes = KEY_TOP,
+        .def = "1000",
+        .min = 0,
+        .max = 100000,
+        .unit = "workers",
+        .help =
+            "Most workers of all apps together. An app that needs one more gets the place of the worker of any app "
+            "that was idle the longest, or of the app that has the most; until then its requests wait. 0: no limit.",
+        .example = "64",
+    },
+    {
+        .name = "memory_max",
+        .type = &KEY_SIZE,
+        .offset = offsetof(struct app_use, memory_max_bytes),
+        .scopes = KEY_TOP,
+        .def = "0",
+        .min = 0,
+        .max = INT64_MAX,
+        .unit = "bytes",
+        .help =
+            "Memory of their own that all workers may hold together, measured as for `memory`. Above it the workers "
+            "that were idle the longest leave, and no app gets more than one worker. 0: no limit.",
+        .example = "4g",
     },
 };
 
@@ -540,6 +584,7 @@ static struct pool_settings settings_of(const struct app_conf *app)
         .request_us = (uint64_t)app->request_ms * 1000,
         .detached_us = (uint64_t)app->detached_ms * 1000,
         .requests_max = (uint64_t)app->requests_max,
+        .memory_max_bytes = (uint64_t)app->memory_max_bytes,
     };
 }
 
@@ -553,7 +598,9 @@ void app_conf_commit(struct snapshot *s)
     struct pool_settings *settings = arena_array(&s->arena, struct pool_settings, count);
     for (size_t i = 0; i < count; i++)
         settings[i] = settings_of(apps[i]);
-    pool_commit(settings, count);
+    const struct app_use *top = use_at(&s->top);
+    struct pool_limits limits = {(uint32_t)top->workers_max, (uint64_t)top->memory_max_bytes};
+    pool_commit(settings, count, &limits);
 }
 
 static enum phase_result handle(struct exchange *ex)

@@ -32,7 +32,7 @@ struct app_conf {
     struct key_words command;
     struct key_pairs env, ini, admin_ini;
     int64_t request_ms, start_ms, stop_ms, idle_ms, detached_ms;
-    int64_t requests_max, queue_max, queue_ms;
+    int64_t requests_max, memory_max_bytes, queue_max, queue_ms;
     int abort; // enum lsapi_backend_abort
     struct key_words extensions;
     int64_t response_buffer_bytes, response_spool_bytes, spool_quota_bytes;

@@ -12,7 +12,10 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "os/fd.h"
+#include "os/proc.h"
 #include "os/random.h"
+
+#define MEASURE_US 1000000 // a worker's memory is measured at most that often
 
 static struct pool *pool_of(struct endpoint *ep)
 {
@@ -140,15 +143,35 @@ static void give_back(struct pool_worker *w, enum slot_outcome outcome)
     }
 }
 
+static uint64_t anon_kib_of(pid_t pid)
+{
+    return pool_state.link.anon_kib ? pool_state.link.anon_kib(pid) : proc_anon_kib(pid);
+}
+
+// The worker's anonymous memory if a limit wants to know and it was not measured lately, else 0.
+// The slot is still ours, and the lock is not held while a file is read.
+static uint64_t measure(struct pool_worker *w)
+{
+    if (!atomic_load_explicit(&pool_state.measures, memory_order_relaxed))
+        return 0;
+    uint64_t now_us = pool_state_now_us();
+    if (w->measured_us && now_us < w->measured_us + MEASURE_US)
+        return 0;
+    w->measured_us = now_us;
+    return anon_kib_of(w->slot.worker_pid);
+}
+
 static void release(struct endpoint *ep, struct slot *slot, enum slot_outcome outcome)
 {
     struct pool *p = pool_of(ep);
     struct pool_worker *w = worker_of(slot);
     ASSERT(slot->endpoint == ep && !slot->user && w->state == POOL_WORKER_BUSY);
+    uint64_t anon_kib = outcome == SLOT_REUSE ? measure(w) : 0;
     pool_state_lock();
     if (outcome == SLOT_REUSE || outcome == SLOT_DETACHED) {
         slot->served++;
         p->served++;
+        pool_worker_judge(w, anon_kib);
     }
     give_back(w, outcome);
     pool_state_unlock();
@@ -168,9 +191,11 @@ static size_t failure_text(const struct pool *p, enum endpoint_failure failure, 
     case ENDPOINT_QUEUE_TIMEOUT:
         len = snprintf(room, size,
                        "The request waited for a worker of app \"%s\" for %llu ms (queue_time): "
-                       "%u of %u workers are busy, %u requests wait.",
+                       "%u of %u workers (workers) are busy, %u requests wait.%s%s%s",
                        name, (unsigned long long)(p->set.queue_us / 1000),
-                       p->counts[POOL_WORKER_BUSY], p->set.workers_max, p->queue.count);
+                       p->counts[POOL_WORKER_BUSY], p->set.workers_max, p->queue.count,
+                       p->held_by ? " More are forbidden by " : "", p->held_by ? p->held_by : "",
+                       p->held_by ? ", the limit of all apps." : "");
         break;
     case ENDPOINT_START_FAILED:
         len = snprintf(room, size,
@@ -354,16 +379,21 @@ static void set_in_force(struct pool *p, const struct pool_settings *set)
     }
 }
 
-void pool_commit(const struct pool_settings *settings, size_t count)
+void pool_commit(const struct pool_settings *settings, size_t count,
+                 const struct pool_limits *limits)
 {
+    bool measures = limits->memory_max_bytes > 0;
     pool_state_lock();
+    pool_state.limits = *limits;
     list_foreach(&pool_state.all, struct pool, node, p)
         p->in_force = false;
     for (size_t i = 0; i < count; i++) {
         struct pool *p = map_find(&pool_state.by_name, settings[i].name);
         ASSERT(p && p->refs > 0);
         set_in_force(p, &settings[i]);
+        measures = measures || settings[i].memory_max_bytes;
     }
+    atomic_store_explicit(&pool_state.measures, measures, memory_order_relaxed);
     pool_state_due(0);
     pool_state_unlock();
 }
@@ -377,6 +407,19 @@ static struct pool_worker *lock_worker(struct str app, uint32_t id)
     if (!w)
         pool_state_unlock();
     return w;
+}
+
+// What the worker shares with its spawner, as it says on the scoreboard. Places are given lowest
+// first; one that has none yet shares nothing.
+static uint64_t fork_kib(const struct pool *p, uint32_t id, int32_t pid)
+{
+    uint32_t places = 2 * pool_state_alive(p) + POOL_BOARD_SPARE;
+    struct scoreboard_record record;
+    for (uint32_t i = 0; p->board && i < places && i < SCOREBOARD_RECORDS_MAX; i++)
+        if (scoreboard_get(p->board, i, &record) && record.worker_id == id
+            && record.pid == (uint32_t)pid)
+            return record.anon_kib_at_fork;
+    return 0;
 }
 
 void pool_ready(struct str app, uint32_t id, int32_t pid, int fd)
@@ -398,10 +441,14 @@ void pool_ready(struct str app, uint32_t id, int32_t pid, int fd)
         p->proved = p->generation;
     w->slot.fd = fd;
     w->slot.worker_pid = pid;
+    w->fork_kib = fork_kib(p, id, pid);
     struct loop *loop = pool_state.control->loop;
     int rc = loop_watch_start(loop, &w->slot.watch, fd, POLL_READ | POLL_WRITE);
     ASSERT(rc == 0);
+    bool replaces = w->replaces;
     pool_worker_offer(w);
+    if (replaces)
+        pool_worker_replace(p);
     pool_state_due(0); // old ones may retire, others may be started
     pool_state_unlock();
 }

@@ -26,6 +26,7 @@ struct pool_link {
     void (*kill)(void *arg, uint32_t worker_id);                  // at once; answer: exit
     void (*app_idle)(void *arg, struct str app);                  // its spawner may leave
     uint64_t (*now_us)(void);                                     // NULL: the monotonic clock
+    uint64_t (*anon_kib)(pid_t pid);                              // NULL: of /proc; any thread
     void *arg;
 };
 
@@ -33,13 +34,21 @@ struct pool_settings {
     struct str name;
     uint64_t digest; // of what running workers depend on
     uint32_t workers_min, workers_max;
-    uint32_t queue_max;    // waiting requests
-    uint64_t queue_us;     // longest wait
-    uint64_t idle_us;      // a worker above workers_min leaves after it
-    uint64_t stop_us;      // a worker that was asked to leave is killed after it
-    uint64_t request_us;   // the same for one whose request was broken off
-    uint64_t detached_us;  // the same for one that goes on after its answer
-    uint64_t requests_max; // a worker is replaced after as many (and up to a tenth more); 0: never
+    uint32_t queue_max;   // waiting requests
+    uint64_t queue_us;    // longest wait
+    uint64_t idle_us;     // a worker above workers_min leaves after it
+    uint64_t stop_us;     // a worker that was asked to leave is killed after it
+    uint64_t request_us;  // the same for one whose request was broken off
+    uint64_t detached_us; // the same for one that goes on after its answer
+    uint64_t
+        requests_max; // a worker is replaced after about as many (a tenth more or less); 0: never
+    uint64_t memory_max_bytes; // a worker is replaced that has more of its own; 0: never
+};
+
+// What holds for all apps together; 0: no limit.
+struct pool_limits {
+    uint32_t workers_max;
+    uint64_t memory_max_bytes; // own memory of all workers
 };
 
 // pool_open prepares for `thread_count` threads. The link is copied. Control thread (of `control`).
@@ -66,7 +75,8 @@ struct spool_quota *pool_spool(struct pool *p);
 // pool_commit puts `count` settings in force; pools that are not among them serve what waits and
 // end. A changed digest changes the workers one after another: the old ones serve until a new one
 // is ready. Control thread.
-void pool_commit(const struct pool_settings *settings, size_t count);
+void pool_commit(const struct pool_settings *settings, size_t count,
+                 const struct pool_limits *limits);
 
 // pool_ready: the keeper has started worker `id`, whose LSAPI connection is `fd` (taken over).
 void pool_ready(struct str app, uint32_t id, int32_t pid, int fd);

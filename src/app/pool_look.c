@@ -2,10 +2,14 @@
 // pool_look -- see pool_look.h. A look visits all pools under the lock, then sends what it decided.
 #include "app/pool_look.h"
 
+#include <stdio.h>
+
+#include "app/pool_room.h"
 #include "app/pool_state.h"
 #include "app/pool_worker.h"
 #include "base/assert.h"
 #include "base/mem.h"
+#include "log/log.h"
 
 #define PACE_MAX_US 1000000 // a start is decided after this wait at the latest
 
@@ -124,6 +128,18 @@ static uint32_t wanted_starts(const struct pool *p, uint64_t now_us, uint64_t *n
     return wanted;
 }
 
+// A worn worker goes when the one that was started for it is ready: one at a time.
+static bool needs_replacement(const struct pool *p)
+{
+    if (!p->worn || p->leaving || p->proved != p->generation || pool_state_alive(p) > p->set.workers_max
+        || p->counts[POOL_WORKER_STARTING] > POOL_STARTS_AT_ONCE)
+        return false;
+    list_foreach(&p->workers, struct pool_worker, node, w)
+        if (w->replaces && w->state == POOL_WORKER_STARTING)
+            return false;
+    return true;
+}
+
 static uint64_t start_workers(struct pool *p, uint64_t now_us)
 {
     uint64_t next_us = POOL_NEVER;
@@ -131,17 +147,19 @@ static uint64_t start_workers(struct pool *p, uint64_t now_us)
         return next_us;
     bool proof = needs_proof(p);
     uint32_t wanted = wanted_starts(p, now_us, &next_us);
-    if (!proof && !wanted)
+    if (!proof && !wanted && !p->worn)
         return next_us;
     if (p->retry_us > now_us)
         return earlier(next_us, p->retry_us);
     if (proof && pool_state_alive(p) <= p->set.workers_max
         && p->counts[POOL_WORKER_STARTING] <= POOL_STARTS_AT_ONCE) {
-        pool_worker_start(p);
+        (void)pool_worker_start(p);
         wanted -= wanted ? 1 : 0;
     }
-    for (; wanted && has_room(p); wanted--)
-        pool_worker_start(p);
+    if (needs_replacement(p))
+        pool_worker_start(p)->replaces = true;
+    for (; wanted && has_room(p) && pool_room_for(p, now_us); wanted--)
+        (void)pool_worker_start(p);
     return next_us;
 }
 
@@ -199,6 +217,12 @@ static void carry_out(const struct pool_order *order)
     case POOL_ORDER_APP_IDLE:
         link->app_idle(link->arg, order->app);
         break;
+    case POOL_ORDER_TELL: {
+        char scope[128];
+        (void)snprintf(scope, sizeof scope, "app %.*s", STR_ARG(order->app));
+        log_info(scope, "worker.recycled", "%.*s", STR_ARG(order->text));
+        break;
+    }
     }
 }
 
@@ -224,7 +248,10 @@ void pool_look(void)
     uint64_t next_us = POOL_NEVER;
     pool_state.looking = true;
     list_foreach(&pool_state.all, struct pool, node, p)
+        p->gives_up = 0;
+    list_foreach(&pool_state.all, struct pool, node, p)
         next_us = earlier(next_us, look_at(p, now_us));
+    pool_room_keep(now_us);
     pool_state.looking = false;
     pool_state.look_us = next_us;
     struct loop *loop = pool_state.control->loop;

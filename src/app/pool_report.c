@@ -27,6 +27,7 @@ static void copy_worker(const struct pool_worker *w, uint64_t now_us,
         .state = STATES[w->state],
         .since_ms = since_ms(now_us, w->since_us),
         .outdated = w->generation != w->pool->generation,
+        .worn = w->worn,
         .requests = w->slot.served,
     };
 }
@@ -43,6 +44,8 @@ static void copy_pool(const struct pool *p, uint64_t now_us, struct arena *a,
         .starting = p->counts[POOL_WORKER_STARTING],
         .generation = p->generation,
         .served = p->served,
+        .worn = p->worn,
+        .held_by = str_c(p->held_by ? p->held_by : ""),
         .spool_bytes = (uint64_t)atomic_load_explicit(&p->spool.used_bytes, memory_order_relaxed),
         .start_ms = p->start_us / 1000,
         .failures_in_row = p->failures,
@@ -70,7 +73,8 @@ static void add_facts(struct pool_report *r, const struct scoreboard_record *boa
     }
     if (!board)
         return;
-    for (uint32_t place = 0; place < SCOREBOARD_RECORDS_MAX; place++) {
+    uint32_t places = 2 * (uint32_t)r->worker_count + POOL_BOARD_SPARE;
+    for (uint32_t place = 0; place < places && place < SCOREBOARD_RECORDS_MAX; place++) {
         struct scoreboard_record record;
         if (!scoreboard_get(board, place, &record) || record.state == SCOREBOARD_FREE)
             continue;
@@ -131,10 +135,15 @@ static void check_pool(const struct pool *p)
     uint32_t counts[POOL_WORKER_STATES] = {0};
     uint32_t idle = 0;
     uint32_t queued = 0;
+    uint32_t worn = 0;
+    uint32_t leaving = 0;
     list_foreach(&p->workers, struct pool_worker, node, w) {
         check_worker(p, w);
         counts[w->state]++;
+        worn += w->worn;
+        leaving += w->leaves;
     }
+    ASSERT(worn == p->worn && leaving == p->leaving);
     list_foreach(&p->idle, struct pool_worker, idle, w)
         idle += w->state == POOL_WORKER_IDLE;
     pool_queue_check(&p->queue);
@@ -144,7 +153,7 @@ static void check_pool(const struct pool *p)
         ASSERT(counts[i] == p->counts[i]);
     ASSERT(idle == p->counts[POOL_WORKER_IDLE] && queued == p->queue.count);
     ASSERT(!idle || !queued);
-    ASSERT(p->counts[POOL_WORKER_STARTING] <= POOL_STARTS_AT_ONCE + 1);
+    ASSERT(p->counts[POOL_WORKER_STARTING] <= POOL_STARTS_AT_ONCE + 2);
 }
 
 void pool_report_check(void)

@@ -16,6 +16,7 @@ struct pool_report_worker {
     const char *state; // "starting", "idle", "reading", "running", "detached", "retiring"
     uint64_t since_ms; // in that state
     bool outdated;     // of settings before the last change
+    bool worn;         // to be replaced: requests, memory
     uint64_t requests;
     struct str url;   // "METHOD URL" that it serves, from its scoreboard; empty: not known
     uint64_t own_kib; // memory that it does not share with its spawner
@@ -30,6 +31,8 @@ struct pool_report {
     uint64_t oldest_wait_ms;
     uint32_t generation;
     uint64_t served;
+    uint32_t worn;        // workers that are to be replaced
+    struct str held_by;   // limit of all apps that forbids more workers; empty: none
     uint64_t spool_bytes; // in temporary files
     uint64_t start_ms;    // what a start takes
     struct str failure;   // of the last start that failed; empty: none

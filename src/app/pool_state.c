@@ -3,6 +3,8 @@
 // thread.
 #include "app/pool_state.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -65,6 +67,29 @@ void pool_state_order(enum pool_order_type type, struct str app, uint32_t worker
     pool_state_due(0);
 }
 
+void pool_state_tell(const struct pool *p, const char *fmt, ...)
+{
+    char text[512];
+    struct str app = p->endpoint.name;
+    va_list args;
+    va_start(args, fmt);
+    int len = vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    ASSERT(len >= 0);
+    size_t text_len = (size_t)len < sizeof text ? (size_t)len : sizeof text - 1;
+    struct pool_order *order = mem_alloc(sizeof *order + app.len + text_len);
+    char *room = (char *)(order + 1);
+    memcpy(room, app.ptr, app.len);
+    memcpy(room + app.len, text, text_len);
+    *order = (struct pool_order){
+        .type = POOL_ORDER_TELL,
+        .app = {room, app.len},
+        .text = {room + app.len, text_len},
+    };
+    list_push_back(&pool_state.orders, &order->node);
+    pool_state_due(0);
+}
+
 void pool_state_deliver(struct ticket *t, int state)
 {
     struct thread *thread = t->exchange->thread;
@@ -97,7 +122,7 @@ uint32_t pool_state_alive(const struct pool *p)
 
 uint32_t pool_state_usable(const struct pool *p)
 {
-    return p->counts[POOL_WORKER_IDLE] + p->counts[POOL_WORKER_BUSY];
+    return p->counts[POOL_WORKER_IDLE] + p->counts[POOL_WORKER_BUSY] - p->leaving;
 }
 
 void pool_state_free(struct pool *p)

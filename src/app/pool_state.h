@@ -8,13 +8,15 @@
 //            freed             RETIRING                    |          its time has come -> RETIRING
 //                                 '-------- exit --------- '--> freed (BUSY: at release)
 //
+// A worn worker serves on until another one, started for it, is ready; one at a time.
+//
 //   ticket: QUEUED --grant--> GRANTED --inbox--> on_slot
 //              '----fail----> FAILED ---inbox--> on_failed       cancel leaves each of them
 //
 // Invariants (pool_check): idle workers and waiting tickets exclude each other; each worker is in
 // its pool's list and counted under its state; only IDLE and BUSY ones have a descriptor; a slot
 // has a user only while BUSY; starts never exceed the maximum by more than the one that proves a
-// new generation.
+// new generation and the one that replaces a worn worker.
 #pragma once
 
 #include <pthread.h>
@@ -36,7 +38,8 @@
 #define POOL_BACKOFF_MAX_US 10000000
 #define POOL_FAILURE_BYTES  4096 // kept of why the last start failed
 #define POOL_INFO_BYTES_MAX (16 * 1024)
-#define POOL_TOP_COUNT      4 // idle workers looked at for one that this thread watches already
+#define POOL_BOARD_SPARE    64 // places of a scoreboard looked at beyond twice the workers
+#define POOL_TOP_COUNT      4  // idle workers looked at for one that this thread watches already
 
 enum pool_worker_state {
     POOL_WORKER_STARTING,
@@ -63,6 +66,12 @@ struct pool_worker {
     uint64_t since_us;              // of the state
     uint64_t kill_us;               // DETACHED, RETIRING: when it is killed
     uint64_t requests_max;          // 0: any number
+    bool worn;                      // to be replaced: requests or memory
+    bool replaces;                  // started for a worn one
+    bool leaves;                    // worn, and its replacement is ready
+    uint64_t fork_kib;              // anonymous memory that it shares with its spawner
+    uint64_t own_kib;               // the rest, as measured last
+    uint64_t measured_us;           // when; of whoever has taken the slot
     _Atomic(struct thread *) owner; // who has taken the slot; NULL: nobody
 };
 
@@ -86,6 +95,10 @@ struct pool {
     uint64_t retry_us;   // no start before it
     uint64_t start_us;   // what a start takes, measured
     uint64_t used_us;    // last release or exit
+    uint32_t worn;       // workers that are, and serve until there is another one
+    uint32_t leaving;    // of them, those that have a replacement
+    uint32_t gives_up;   // workers that leave after their request, for other apps
+    const char *held_by; // the limit of all apps that forbade the last start; NULL: none
     bool may_have_spawner;
 
     char failure[POOL_FAILURE_BYTES]; // of the last failed start
@@ -103,13 +116,19 @@ struct pool_inbox { // granted and failed tickets on their way to their thread
     bool posted;
 };
 
-enum pool_order_type { POOL_ORDER_START, POOL_ORDER_KILL, POOL_ORDER_APP_IDLE };
+enum pool_order_type {
+    POOL_ORDER_START,
+    POOL_ORDER_KILL,
+    POOL_ORDER_APP_IDLE,
+    POOL_ORDER_TELL // the operator
+};
 
 struct pool_order { // for the keeper, given by the control thread
     struct list_node node;
     enum pool_order_type type;
     uint32_t worker_id;
-    struct str app; // copied behind
+    struct str app;  // copied behind
+    struct str text; // to tell; copied behind
 };
 
 struct pools {
@@ -124,6 +143,9 @@ struct pools {
     struct list orders;
     uint32_t next_id;
     bool orphaned; // the keeper is gone
+    struct pool_limits limits;
+    uint64_t own_kib;      // of all workers
+    _Atomic bool measures; // some limit needs it
     struct loop_task look_task;
     bool look_posted; // the task is on its way
     bool looking;     // what is asked for now is seen by the look that runs
@@ -152,6 +174,9 @@ void pool_state_due(uint64_t at_us);
 // pool_state_order queues a wish for the keeper.
 void pool_state_order(enum pool_order_type type, struct str app, uint32_t worker_id);
 
+// pool_state_tell queues a message for the operator.
+PRINTF_LIKE(2, 3) void pool_state_tell(const struct pool *p, const char *fmt, ...);
+
 // pool_state_deliver sends a ticket (in no list) to its thread's inbox.
 void pool_state_deliver(struct ticket *t, int state);
 
@@ -164,5 +189,6 @@ void pool_state_free(struct pool *p);
 // pool_state_alive is how many workers count against the maximum.
 uint32_t pool_state_alive(const struct pool *p);
 
-// pool_state_usable is how many can serve now or after what they do.
+// pool_state_usable is how many can serve now or after what they do. Without worn ones that have a
+// replacement.
 uint32_t pool_state_usable(const struct pool *p);

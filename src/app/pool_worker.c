@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "app/pool_room.h"
 #include "base/assert.h"
 #include "base/mem.h"
 #include "os/fd.h"
@@ -54,7 +55,7 @@ static void on_watch(struct loop_watch *watch, unsigned ready)
     pool_state_unlock();
 }
 
-void pool_worker_start(struct pool *p)
+struct pool_worker *pool_worker_start(struct pool *p)
 {
     struct list_node *node = list_pop_front(&pool_state.free_workers);
     struct pool_worker *w =
@@ -68,8 +69,11 @@ void pool_worker_start(struct pool *p)
     w->since_us = pool_state_now_us();
     w->kill_us = POOL_NEVER;
     w->requests_max = p->set.requests_max;
-    if (w->requests_max) // not all at the same moment
-        w->requests_max += random_u64() % (w->requests_max / 10 + 1);
+    uint64_t tenth = w->requests_max / 10;
+    if (tenth) // not all at the same moment
+        w->requests_max += random_u64() % (2 * tenth + 1) - tenth;
+    w->worn = w->replaces = w->leaves = false;
+    w->fork_kib = w->own_kib = w->measured_us = 0;
     w->slot.fd = FD_NONE;
     w->slot.watch.on_ready = on_watch;
     w->slot.endpoint = &p->endpoint;
@@ -82,6 +86,8 @@ void pool_worker_start(struct pool *p)
     p->counts[POOL_WORKER_STARTING]++;
     p->may_have_spawner = true;
     pool_state_order(POOL_ORDER_START, p->endpoint.name, w->slot.worker_id);
+    metrics_add(&pool_state.control->metrics, workers_started, 1);
+    return w;
 }
 
 struct pool_worker *pool_worker_find(struct pool *p, uint32_t id)
@@ -100,11 +106,19 @@ static void close_slot(struct pool_worker *w)
     fd_close(&w->slot.fd);
 }
 
+static void forget_wear(struct pool_worker *w)
+{
+    w->pool->worn -= w->worn ? 1 : 0;
+    w->pool->leaving -= w->leaves ? 1 : 0;
+    w->worn = w->leaves = false;
+}
+
 void pool_worker_part(struct pool_worker *w, enum pool_worker_state state, uint64_t kill_us)
 {
     ASSERT(state == POOL_WORKER_DETACHED || state == POOL_WORKER_RETIRING);
     leave_idle(w);
     close_slot(w);
+    forget_wear(w);
     if (w->exited) {
         pool_worker_free(w);
         return;
@@ -123,14 +137,62 @@ static bool is_done(const struct pool_worker *w)
         return true;
     if (!p->in_force && p->queue.count == 0)
         return true;
-    return w->requests_max && w->slot.served >= w->requests_max;
+    return w->leaves;
+}
+
+static void wear(struct pool_worker *w)
+{
+    w->worn = true;
+    w->pool->worn++;
+    metrics_add(&pool_state_self()->metrics, workers_recycled, 1);
+    pool_state_due(0);
+}
+
+void pool_worker_judge(struct pool_worker *w, uint64_t anon_kib)
+{
+    struct pool *p = w->pool;
+    if (anon_kib)
+        pool_room_count(w, anon_kib > w->fork_kib ? anon_kib - w->fork_kib : 0);
+    if (w->worn)
+        return;
+    uint64_t max_kib = p->set.memory_max_bytes / 1024;
+    if (max_kib && w->own_kib > max_kib) {
+        pool_state_tell(p,
+                        "worker %d is replaced: it has %llu KiB of its own, more than memory (%llu "
+                        "KiB), after %llu requests",
+                        (int)w->slot.worker_pid, (unsigned long long)w->own_kib,
+                        (unsigned long long)max_kib, (unsigned long long)w->slot.served);
+        wear(w);
+    } else if (w->requests_max && w->slot.served >= w->requests_max) {
+        wear(w);
+    }
+}
+
+void pool_worker_replace(struct pool *p)
+{
+    struct pool_worker *busy = NULL;
+    list_foreach(&p->workers, struct pool_worker, node, w) {
+        if (!w->worn || w->leaves)
+            continue;
+        if (w->state == POOL_WORKER_IDLE) {
+            pool_worker_part(w, POOL_WORKER_RETIRING, pool_state_now_us() + p->set.stop_us);
+            return;
+        }
+        if (w->state == POOL_WORKER_BUSY && !busy)
+            busy = w;
+    }
+    if (!busy)
+        return;
+    busy->leaves = true;
+    p->leaving++;
 }
 
 void pool_worker_offer(struct pool_worker *w)
 {
     struct pool *p = w->pool;
     ASSERT(w->state == POOL_WORKER_STARTING || w->state == POOL_WORKER_BUSY);
-    if (is_done(w)) {
+    if (is_done(w) || p->gives_up) {
+        p->gives_up -= p->gives_up ? 1 : 0;
         pool_worker_part(w, POOL_WORKER_RETIRING, pool_state_now_us() + p->set.stop_us);
         pool_state_due(0);
         return;
@@ -172,6 +234,8 @@ void pool_worker_free(struct pool_worker *w)
     leave_idle(w);
     if (w->slot.fd != FD_NONE)
         close_slot(w);
+    forget_wear(w);
+    pool_room_count(w, 0);
     struct pool *p = w->pool;
     ASSERT(p->counts[w->state] > 0);
     p->counts[w->state]--;

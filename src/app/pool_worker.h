@@ -8,7 +8,14 @@
 #include "app/pool_state.h"
 
 // pool_worker_start adds one that is STARTING and orders it.
-void pool_worker_start(struct pool *p);
+struct pool_worker *pool_worker_start(struct pool *p);
+
+// pool_worker_judge notes whether one that comes back from a request is worn. `anon_kib` 0: was not
+// measured now.
+void pool_worker_judge(struct pool_worker *w, uint64_t anon_kib);
+
+// pool_worker_replace lets a worn worker go, for the one that was started for it and is ready now.
+void pool_worker_replace(struct pool *p);
 
 // pool_worker_find returns the pool's worker of that id, NULL when there is none.
 struct pool_worker *pool_worker_find(struct pool *p, uint32_t id);

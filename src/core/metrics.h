@@ -33,6 +33,9 @@
  X(backend_failures, "Requests that failed in a worker or before one could be had.")            \
  X(backend_retries, "Requests handed to a second worker because the first had not taken them.") \
  X(request_timeouts, "Requests whose worker was killed because request_time had passed.")       \
+ X(workers_started, "Workers that were asked for.")                                             \
+ X(workers_recycled, "Workers to be replaced after requests or for their memory.")              \
+ X(workers_evicted, "Idle workers that left because of workers_max or memory_max.")             \
  X(htaccess_refused, "Requests refused because an .htaccess file protects something.")          \
  X(access_refused, "Requests refused by the rules of allow and deny.")                          \
  X(auth_refused, "Requests refused because name and password were missing or wrong.")           \

@@ -244,10 +244,11 @@ def test_memory_comes_back(hello):
 
 
 def test_requests_replaces_workers(hello):
+    """After ten requests, a tenth more or less, and those that it serves until the new one is ready."""
     hello.php("workers 1..1; requests 10;")
-    pids = [hello.get("/hello.php").text for _ in range(60)]
+    pids = [hello.get("/hello.php").text for _ in range(300)]
     runs = [pids.count(pid) for pid in dict.fromkeys(pids)]
-    assert len(runs) >= 4 and all(9 <= n <= 12 for n in runs[:-1]), runs
+    assert len(runs) >= 4 and all(n >= 9 for n in runs[:-1]), runs
 
 
 def test_recycling_fails_no_request(hello):

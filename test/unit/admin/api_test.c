@@ -129,7 +129,7 @@ static void apps(void **state)
     pool_thread_start(&stage.thread);
     struct pool *p = pool_ref(STR("shop"));
     struct pool_settings set = {.name = STR("shop"), .workers_min = 1, .workers_max = 4};
-    pool_commit(&set, 1);
+    pool_commit(&set, 1, &(struct pool_limits){0});
     pool_info(STR("shop"), STR("{\"runtime\":\"x\",\"name\":\"forged\",\"ini\":[\"/etc/x.ini\"]}"));
     pool_look();
     pool_failed(STR("shop"), command_id, STR("exited with 3: \xff"));

@@ -31,6 +31,8 @@ static uint64_t now_us;
 // A worker as the keeper knows it.
 struct process {
     uint32_t id;
+    struct str app;
+    uint64_t anon_kib;
     int peer; // the worker's end; FD_NONE: not ready yet, or closed
     bool alive;
     bool kill_wanted;
@@ -40,6 +42,7 @@ static struct process processes[4096];
 static size_t process_count;
 static unsigned starts, kills, app_idles;
 static struct pool *pool;
+static struct pool_limits limits;
 
 // A request.
 struct client {
@@ -58,9 +61,11 @@ static size_t ordered;
 static void on_start(void *arg, struct str app, uint32_t id)
 {
     (void)arg;
-    assert_true(str_eq(app, STR("shop")));
+    struct str name = str_eq(app, STR("shop")) ? STR("shop") : STR("blog");
+    assert_true(str_eq(app, name));
     assert_true(process_count < ARRAY_LEN(processes));
-    processes[process_count++] = (struct process){.id = id, .peer = FD_NONE, .alive = true};
+    processes[process_count++] =
+        (struct process){.id = id, .app = name, .peer = FD_NONE, .alive = true};
     starts++;
 }
 
@@ -76,8 +81,17 @@ static void on_kill(void *arg, uint32_t id)
 static void on_app_idle(void *arg, struct str app)
 {
     (void)arg;
-    assert_true(str_eq(app, STR("shop")));
+    (void)app;
     app_idles++;
+}
+
+// Pids are the ids' low bits.
+static uint64_t anon_kib(pid_t pid)
+{
+    for (size_t i = 0; i < process_count; i++)
+        if ((int32_t)(processes[i].id & 0xffff) == pid)
+            return processes[i].anon_kib;
+    return 0;
 }
 
 static uint64_t clock_now(void)
@@ -104,7 +118,7 @@ static void ready(struct process *p)
     int pair[2];
     assert_int_equal(fd_pair(SOCK_STREAM, pair), 0);
     p->peer = pair[1];
-    pool_ready(STR("shop"), p->id, (int32_t)p->id & 0xffff, pair[0]);
+    pool_ready(p->app, p->id, (int32_t)p->id & 0xffff, pair[0]);
     look();
 }
 
@@ -113,7 +127,7 @@ static enum pool_exit end(struct process *p, int status)
     int32_t pid;
     fd_close(&p->peer);
     p->alive = false;
-    enum pool_exit how = pool_exited(STR("shop"), p->id, status, &pid);
+    enum pool_exit how = pool_exited(p->app, p->id, status, &pid);
     look();
     return how;
 }
@@ -121,7 +135,7 @@ static enum pool_exit end(struct process *p, int status)
 static void start_fails(struct process *p, const char *why)
 {
     p->alive = false;
-    pool_failed(STR("shop"), p->id, str_c(why));
+    pool_failed(p->app, p->id, str_c(why));
     look();
 }
 
@@ -146,9 +160,9 @@ static void on_failed(struct ticket *t, enum endpoint_failure failure, struct st
     c->text[len] = '\0';
 }
 
-static void ask(struct client *c)
+static void ask_pool(struct client *c, struct pool *p)
 {
-    struct endpoint *ep = pool_endpoint(pool);
+    struct endpoint *ep = pool_endpoint(p);
     memset(c, 0, sizeof *c);
     c->exchange.thread = &thread;
     c->ticket =
@@ -158,9 +172,14 @@ static void ask(struct client *c)
     c->waits = !c->slot;
 }
 
+static void ask(struct client *c)
+{
+    ask_pool(c, pool);
+}
+
 static void leave(struct client *c)
 {
-    struct endpoint *ep = pool_endpoint(pool);
+    struct endpoint *ep = c->ticket.endpoint;
     if (c->waits)
         ep->ops->cancel(ep, &c->ticket);
     c->waits = false;
@@ -168,7 +187,7 @@ static void leave(struct client *c)
 
 static void give(struct client *c, enum slot_outcome outcome)
 {
-    struct endpoint *ep = pool_endpoint(pool);
+    struct endpoint *ep = c->slot->endpoint;
     ep->ops->release(ep, c->slot, outcome);
     c->slot = NULL;
 }
@@ -199,7 +218,7 @@ static struct pool_settings settings(void)
 
 static void commit(struct pool_settings set)
 {
-    pool_commit(&set, 1);
+    pool_commit(&set, 1, &limits);
     look();
 }
 
@@ -212,11 +231,12 @@ static int open_case(void **state)
     process_count = 0;
     starts = kills = app_idles = 0;
     ordered = 0;
+    limits = (struct pool_limits){0};
     memset(clients, 0, sizeof clients);
     struct loop *loop = loop_new(&error);
     assert_non_null(loop);
     thread_init(&thread, 0, loop, NULL);
-    struct pool_link link = {on_start, on_kill, on_app_idle, clock_now, NULL};
+    struct pool_link link = {on_start, on_kill, on_app_idle, clock_now, anon_kib, NULL};
     pool_open(&link, &thread, 1);
     pool_thread_start(&thread);
     pool = pool_ref(STR("shop"));
@@ -248,6 +268,13 @@ static const struct pool_report *report(struct arena *a)
     const struct pool_report *r = pool_report(a, &count);
     assert_int_equal(count, 1);
     return r;
+}
+
+// Its connection was closed: it is to leave.
+static bool has_left(const struct process *p)
+{
+    char byte;
+    return p->peer == FD_NONE || recv(p->peer, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
 }
 
 static void nothing_runs_without_requests(void **state)
@@ -524,6 +551,7 @@ static void workers_are_replaced_by_count(void **state)
     (void)state;
     struct pool_settings set = settings();
     set.requests_max = 3;
+    set.workers_min = set.workers_max = 1;
     commit(set);
     for (int i = 0; i < 3; i++) {
         ask(&clients[0]);
@@ -533,9 +561,204 @@ static void workers_are_replaced_by_count(void **state)
         assert_non_null(clients[0].slot);
         give(&clients[0], SLOT_REUSE);
     }
-    char byte;
-    assert_int_equal(fd_read(processes[0].peer, &byte, 1), 0);
+    look();
+    assert_int_equal(starts, 2); // its replacement
+    ask(&clients[0]);
+    assert_ptr_equal(process_of(&clients[0]), &processes[0]); // serves until that is ready
+    ready(&processes[1]);
+    assert_false(has_left(&processes[0])); // not in the middle of a request
+    assert_false(has_left(&processes[1])); // nor is the new one too many
+    give(&clients[0], SLOT_REUSE);
+    assert_true(has_left(&processes[0]));
+    ask(&clients[0]);
+    assert_ptr_equal(process_of(&clients[0]), &processes[1]);
     assert_int_equal(end(&processes[0], 0), POOL_EXIT_WANTED);
+    assert_int_equal(starts, 2);
+}
+
+static void worn_workers_go_one_at_a_time(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct pool_settings set = settings();
+    set.requests_max = 1;
+    set.workers_max = 3;
+    commit(set);
+    for (int i = 0; i < 3; i++)
+        ask(&clients[i]);
+    look();
+    for (int i = 0; i < 3; i++)
+        ready(&processes[i]);
+    for (int i = 0; i < 3; i++)
+        give(&clients[i], SLOT_REUSE);
+    look();
+    assert_int_equal(report(&a)->worn, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(starts, 4 + i); // one more
+        if (i == 0) {                    // one that fails changes nothing
+            start_fails(&processes[3], "no memory");
+            assert_int_equal(report(&a)->worn, 3);
+            pass(POOL_BACKOFF_MAX_US);
+            processes[3] = processes[--process_count];
+            starts--;
+        }
+        unsigned left = 0;
+        ready(&processes[3 + i]);
+        for (int j = 0; j < 3; j++) {
+            left += has_left(&processes[j]);
+            if (processes[j].alive && has_left(&processes[j]))
+                assert_int_equal(end(&processes[j], 0), POOL_EXIT_WANTED);
+        }
+        assert_int_equal(left, i + 1);
+    }
+    look();
+    assert_int_equal(report(&a)->worn, 0);
+    assert_int_equal(starts, 6);
+    arena_done(&a);
+}
+
+static void requests_differ_by_a_tenth(void **state)
+{
+    (void)state;
+    struct pool_settings set = settings();
+    set.requests_max = 100;
+    set.workers_min = set.workers_max = 60;
+    commit(set);
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
+    for (size_t i = 0; i < process_count; i++) {
+        ready(&processes[i]);
+        ask(&clients[i]);
+        const struct pool_worker *w = CONTAINER_OF(clients[i].slot, struct pool_worker, slot);
+        least = w->requests_max < least ? w->requests_max : least;
+        most = w->requests_max > most ? w->requests_max : most;
+    }
+    assert_int_equal(process_count, 60);
+    assert_true(least >= 90 && least < 97 && most > 103 && most <= 110);
+}
+
+static void workers_are_replaced_for_their_memory(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct pool_settings set = settings();
+    set.memory_max_bytes = 1024 * 1024;
+    commit(set);
+    ask(&clients[0]);
+    look();
+    processes[0].anon_kib = 1000;
+    ready(&processes[0]);
+    give(&clients[0], SLOT_REUSE);
+    look();
+    assert_int_equal(report(&a)->worn, 0);
+    processes[0].anon_kib = 2000;
+    ask(&clients[0]);
+    give(&clients[0], SLOT_REUSE);
+    assert_int_equal(report(&a)->worn, 0); // measured once a second
+    pass(SECOND_US);
+    ask(&clients[0]);
+    give(&clients[0], SLOT_REUSE);
+    look();
+    assert_int_equal(report(&a)->worn, 1);
+    assert_int_equal(starts, 2);
+    ready(&processes[1]);
+    assert_true(has_left(&processes[0]));
+    arena_done(&a);
+}
+
+// ---- several apps
+
+static struct pool *blog;
+
+static void commit_both(struct pool_settings shop_set, struct pool_settings blog_set)
+{
+    blog_set.name = STR("blog");
+    struct pool_settings both[] = {shop_set, blog_set};
+    if (!blog)
+        blog = pool_ref(STR("blog"));
+    pool_commit(both, 2, &limits);
+    look();
+}
+
+static void forget_blog(void)
+{
+    pool_unref(blog);
+    blog = NULL;
+}
+
+static void the_longest_idle_makes_room(void **state)
+{
+    (void)state;
+    limits.workers_max = 2;
+    commit_both(settings(), settings());
+    ask(&clients[0]);
+    ask(&clients[1]);
+    look();
+    ready(&processes[0]);
+    ready(&processes[1]);
+    give(&clients[1], SLOT_REUSE);
+    pass(SECOND_US);
+    give(&clients[0], SLOT_REUSE);
+    ask_pool(&clients[2], blog);
+    look();
+    assert_int_equal(starts, 2); // not before there is room
+    assert_true(has_left(&processes[1]) && !has_left(&processes[0]));
+    assert_int_equal(end(&processes[1], 0), POOL_EXIT_WANTED);
+    assert_int_equal(starts, 3);
+    assert_true(str_eq(processes[2].app, STR("blog")));
+    ready(&processes[2]);
+    assert_non_null(clients[2].slot);
+    forget_blog();
+}
+
+// An app whose queue is never empty has no idle worker: it gives one up after its request.
+static void a_busy_app_makes_room(void **state)
+{
+    (void)state;
+    limits.workers_max = 2;
+    commit_both(settings(), settings());
+    for (int i = 0; i < 6; i++)
+        ask(&clients[i]);
+    look();
+    ready(&processes[0]);
+    ready(&processes[1]);
+    ask_pool(&clients[10], blog);
+    look();
+    assert_false(has_left(&processes[0]) || has_left(&processes[1]));
+    give(&clients[0], SLOT_REUSE);
+    look();
+    assert_true(has_left(&processes[0]));
+    assert_int_equal(end(&processes[0], 0), POOL_EXIT_WANTED);
+    assert_int_equal(starts, 3);
+    assert_true(str_eq(processes[2].app, STR("blog"))); // who has none goes first
+    ready(&processes[2]);
+    assert_non_null(clients[10].slot);
+    give(&clients[1], SLOT_REUSE);
+    look();
+    assert_non_null(clients[2].slot); // the other one serves on
+    forget_blog();
+}
+
+static void memory_max_sends_idle_workers_home(void **state)
+{
+    (void)state;
+    limits.memory_max_bytes = 1024 * 1024;
+    commit_both(settings(), settings());
+    ask(&clients[0]);
+    look();
+    processes[0].anon_kib = 700;
+    ready(&processes[0]);
+    give(&clients[0], SLOT_REUSE);
+    ask_pool(&clients[1], blog);
+    look();
+    assert_int_equal(starts, 2); // each app may have one
+    processes[1].anon_kib = 700;
+    ready(&processes[1]);
+    pass(SECOND_US);
+    give(&clients[1], SLOT_REUSE);
+    look();
+    assert_true(has_left(&processes[0]) && !has_left(&processes[1]));
+    forget_blog();
 }
 
 static void a_change_rolls(void **state)
@@ -579,7 +802,7 @@ static void a_removed_app_serves_what_waits(void **state)
     ready(&processes[0]);
     ask(&clients[1]);
     ask(&clients[2]);
-    pool_commit(NULL, 0);
+    pool_commit(NULL, 0, &limits);
     look();
     give(&clients[0], SLOT_REUSE);
     look();
@@ -687,13 +910,15 @@ static void act_on_settings(void)
     set.workers_max = set.workers_min + 1 + chance(8);
     set.queue_max = chance(40);
     set.requests_max = chance(2) * 20;
-    pool_commit(&set, chance(10) ? 1 : 0);
+    limits.workers_max = chance(3) * 3;
+    pool_commit(&set, chance(10) ? 1 : 0, &limits);
     look();
 }
 
 // Nothing may stay behind when the load has gone: the queue empties, surplus workers leave.
 static void settle(void)
 {
+    limits = (struct pool_limits){0};
     commit(settings());
     for (int i = 0; i < 400; i++) {
         for (size_t j = 0; j < CLIENTS_MAX; j++)
@@ -765,6 +990,12 @@ int main(void)
         CASE(an_idle_worker_that_closes_is_not_given_out),
         CASE(death_is_known_before_the_slot_comes_back),
         CASE(workers_are_replaced_by_count),
+        CASE(worn_workers_go_one_at_a_time),
+        CASE(requests_differ_by_a_tenth),
+        CASE(workers_are_replaced_for_their_memory),
+        CASE(the_longest_idle_makes_room),
+        CASE(a_busy_app_makes_room),
+        CASE(memory_max_sends_idle_workers_home),
         CASE(a_change_rolls),
         CASE(a_removed_app_serves_what_waits),
         CASE(without_a_keeper_nobody_waits_for_a_start),
