@@ -30,6 +30,7 @@ static int on_boot(void *arg)
 {
     (void)arg;
     engine_worker_start();
+    backtrace_worker_start();
     return 0;
 }
 

@@ -91,6 +91,11 @@ void signals_watch(void);
 // signals_reset takes back what the request has changed.
 void signals_reset(void);
 
+// ---- backtrace.c
+
+// backtrace_worker_start has a worker say on SIGUSR2, on its standard error, where its script is.
+void backtrace_worker_start(void);
+
 // ---- workdir.c
 
 // workdir_watch notices when scripts change the working directory.

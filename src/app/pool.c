@@ -138,7 +138,9 @@ static void give_back(struct pool_worker *w, enum slot_outcome outcome)
         pool_worker_part(w, POOL_WORKER_RETIRING, now_us + p->set.request_us);
         break;
     case SLOT_STUCK:
-        pool_worker_part(w, POOL_WORKER_RETIRING, now_us);
+        if (p->traces && !w->exited)
+            pool_state_order(POOL_ORDER_TRACE, p->endpoint.name, w->slot.worker_id);
+        pool_worker_part(w, POOL_WORKER_RETIRING, now_us + (p->traces ? POOL_TRACE_US : 0));
         break;
     }
 }
@@ -520,6 +522,7 @@ void pool_info(struct str app, struct str json)
         mem_free(p->info);
         p->info = mem_alloc(json.len + 1);
         memcpy(p->info, json.ptr, json.len);
+        p->traces = strstr(p->info, "\"godwit-php\"") != NULL;
     }
     pool_state_unlock();
 }

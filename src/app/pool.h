@@ -23,7 +23,7 @@ struct pool;
 // How the keeper is asked. Called on the control thread, never under a lock.
 struct pool_link {
     void (*start)(void *arg, struct str app, uint32_t worker_id); // answer: ready or failed
-    void (*kill)(void *arg, uint32_t worker_id);                  // at once; answer: exit
+    void (*signal)(void *arg, uint32_t worker_id, int signal);    // SIGKILL: answer: exit
     void (*app_idle)(void *arg, struct str app);                  // its spawner may leave
     uint64_t (*now_us)(void);                                     // NULL: the monotonic clock
     uint64_t (*anon_kib)(pid_t pid);                              // NULL: of /proc; any thread

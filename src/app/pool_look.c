@@ -2,6 +2,7 @@
 // pool_look -- see pool_look.h. A look visits all pools under the lock, then sends what it decided.
 #include "app/pool_look.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "app/pool_room.h"
@@ -131,7 +132,8 @@ static uint32_t wanted_starts(const struct pool *p, uint64_t now_us, uint64_t *n
 // A worn worker goes when the one that was started for it is ready: one at a time.
 static bool needs_replacement(const struct pool *p)
 {
-    if (!p->worn || p->leaving || p->proved != p->generation || pool_state_alive(p) > p->set.workers_max
+    if (!p->worn || p->leaving || p->proved != p->generation
+        || pool_state_alive(p) > p->set.workers_max
         || p->counts[POOL_WORKER_STARTING] > POOL_STARTS_AT_ONCE)
         return false;
     list_foreach(&p->workers, struct pool_worker, node, w)
@@ -212,7 +214,10 @@ static void carry_out(const struct pool_order *order)
         link->start(link->arg, order->app, order->worker_id);
         break;
     case POOL_ORDER_KILL:
-        link->kill(link->arg, order->worker_id);
+        link->signal(link->arg, order->worker_id, SIGKILL);
+        break;
+    case POOL_ORDER_TRACE:
+        link->signal(link->arg, order->worker_id, SIGUSR2);
         break;
     case POOL_ORDER_APP_IDLE:
         link->app_idle(link->arg, order->app);

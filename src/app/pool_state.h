@@ -36,7 +36,8 @@
 #define POOL_FAILURES_MAX   3 // in a row, with no worker alive: waiting requests are refused
 #define POOL_BACKOFF_MIN_US 100000
 #define POOL_BACKOFF_MAX_US 10000000
-#define POOL_FAILURE_BYTES  4096 // kept of why the last start failed
+#define POOL_TRACE_US       100000 // that a stuck worker has to say where it is
+#define POOL_FAILURE_BYTES  4096   // kept of why the last start failed
 #define POOL_INFO_BYTES_MAX (16 * 1024)
 #define POOL_BOARD_SPARE    64 // places of a scoreboard looked at beyond twice the workers
 #define POOL_TOP_COUNT      4  // idle workers looked at for one that this thread watches already
@@ -100,6 +101,7 @@ struct pool {
     uint32_t gives_up;   // workers that leave after their request, for other apps
     const char *held_by; // the limit of all apps that forbade the last start; NULL: none
     bool may_have_spawner;
+    bool traces; // its workers say on SIGUSR2 where they are
 
     char failure[POOL_FAILURE_BYTES]; // of the last failed start
     size_t failure_len;
@@ -119,6 +121,7 @@ struct pool_inbox { // granted and failed tickets on their way to their thread
 enum pool_order_type {
     POOL_ORDER_START,
     POOL_ORDER_KILL,
+    POOL_ORDER_TRACE, // say where the script is
     POOL_ORDER_APP_IDLE,
     POOL_ORDER_TELL // the operator
 };

@@ -66,10 +66,10 @@ static void link_start(void *arg, struct str app, uint32_t worker_id)
     tell(&(struct ipc_msg){.type = IPC_START, .name = app, .id = worker_id});
 }
 
-static void link_kill(void *arg, uint32_t worker_id)
+static void link_signal(void *arg, uint32_t worker_id, int signal)
 {
     (void)arg;
-    tell(&(struct ipc_msg){.type = IPC_KILL, .id = worker_id, .status = SIGKILL});
+    tell(&(struct ipc_msg){.type = IPC_KILL, .id = worker_id, .status = signal});
 }
 
 static void link_app_idle(void *arg, struct str app)
@@ -112,7 +112,7 @@ static bool set_up(const struct snapshot *s, struct err *err)
     int rc = server_threads_open(&server.threads, server.loop, count);
     if (rc < 0)
         return err_set(err, "%u threads cannot be prepared: %s", count, strerror(-rc));
-    struct pool_link link = {.start = link_start, .kill = link_kill, .app_idle = link_app_idle};
+    struct pool_link link = {.start = link_start, .signal = link_signal, .app_idle = link_app_idle};
     pool_open(&link, &server.threads.items[0], count);
     pool_thread_start(&server.threads.items[0]);
     return true;

@@ -155,6 +155,28 @@ def test_never_answers(hello):
     assert hello.status()["metrics"]["request_timeouts"] == 2
 
 
+def test_stuck_script_says_where_it_is(hello):
+    hello.file("stuck.php", """<?php
+        class Shop {
+            static function total($n) {
+                while (true) usleep(1000);
+            }
+        }
+        function page() { Shop::total(1); }
+        array_map(fn($x) => page(), [1]);""")
+    hello.php("workers 1..1; request_time 500ms;")
+    pid = int(hello.get("/hello.php").text)
+    assert hello.get("/stuck.php").status == 504
+    for line in ("PHP is here:", "#0 PHP in usleep()", f"#1 {hello.www}/stuck.php:4 in Shop::total()",
+                 f"#2 {hello.www}/stuck.php:7 in page()", f"#3 {hello.www}/stuck.php:8 in {{closure}}()",
+                 "#4 PHP in array_map()", f"#5 {hello.www}/stuck.php:8"):
+        hello.stderr.wait(rf"app\.output .*{pid}.*{re.escape(line)}")
+    hello.file("spin.php", "<?php\n$i = 0;\nwhile (true) $i++;")
+    assert hello.get("/spin.php").status == 504
+    hello.stderr.wait(rf"app\.output .*#0 {hello.www}/spin.php:\d")
+    assert hello.get("/hello.php").status == 200
+
+
 def test_request_time_after_the_head_cuts(hello):
     hello.file("half.php", "<?php echo str_repeat('x', 100000); flush(); while (true) usleep(1000);")
     hello.php("workers 1..1; request_time 1s;")

@@ -109,10 +109,11 @@ static void on_start(void *arg, struct str app, uint32_t id)
     command_id = id;
 }
 
-static void on_kill(void *arg, uint32_t id)
+static void on_signal(void *arg, uint32_t id, int signal)
 {
     (void)arg;
     (void)id;
+    (void)signal;
 }
 
 static void on_app_idle(void *arg, struct str app)
@@ -124,7 +125,7 @@ static void on_app_idle(void *arg, struct str app)
 static void apps(void **state)
 {
     (void)state;
-    struct pool_link link = {.start = on_start, .kill = on_kill, .app_idle = on_app_idle};
+    struct pool_link link = {.start = on_start, .signal = on_signal, .app_idle = on_app_idle};
     pool_open(&link, &stage.thread, 1);
     pool_thread_start(&stage.thread);
     struct pool *p = pool_ref(STR("shop"));

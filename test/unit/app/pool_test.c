@@ -3,6 +3,7 @@
 // limits, scaling, rolling change; and at random, with the invariants checked after each step.
 #include "app/pool.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -40,7 +41,7 @@ struct process {
 
 static struct process processes[4096];
 static size_t process_count;
-static unsigned starts, kills, app_idles;
+static unsigned starts, kills, traces, app_idles;
 static struct pool *pool;
 static struct pool_limits limits;
 
@@ -69,9 +70,14 @@ static void on_start(void *arg, struct str app, uint32_t id)
     starts++;
 }
 
-static void on_kill(void *arg, uint32_t id)
+static void on_signal(void *arg, uint32_t id, int signal)
 {
     (void)arg;
+    if (signal == SIGUSR2) {
+        traces++;
+        return;
+    }
+    assert_int_equal(signal, SIGKILL);
     kills++;
     for (size_t i = 0; i < process_count; i++)
         if (processes[i].id == id)
@@ -229,14 +235,14 @@ static int open_case(void **state)
     hash_key(1, 2);
     now_us = 1000 * SECOND_US;
     process_count = 0;
-    starts = kills = app_idles = 0;
+    starts = kills = traces = app_idles = 0;
     ordered = 0;
     limits = (struct pool_limits){0};
     memset(clients, 0, sizeof clients);
     struct loop *loop = loop_new(&error);
     assert_non_null(loop);
     thread_init(&thread, 0, loop, NULL);
-    struct pool_link link = {on_start, on_kill, on_app_idle, clock_now, anon_kib, NULL};
+    struct pool_link link = {on_start, on_signal, on_app_idle, clock_now, anon_kib, NULL};
     pool_open(&link, &thread, 1);
     pool_thread_start(&thread);
     pool = pool_ref(STR("shop"));
@@ -497,6 +503,22 @@ static void outcomes(void **state)
         close_case(state);
     }
     open_case(state);
+}
+
+static void a_stuck_worker_says_where_it_is(void **state)
+{
+    (void)state;
+    pool_info(STR("shop"), STR("{\"runtime\":\"godwit-php\"}"));
+    ask(&clients[0]);
+    look();
+    ready(&processes[0]);
+    give(&clients[0], SLOT_STUCK);
+    look();
+    assert_int_equal(traces, 1);
+    assert_int_equal(kills, 0);
+    pass(POOL_TRACE_US);
+    assert_int_equal(kills, 1);
+    assert_int_equal(end(&processes[0], 9), POOL_EXIT_WANTED);
 }
 
 static void detached_workers_count(void **state)
@@ -986,6 +1008,7 @@ int main(void)
         CASE(a_worker_that_does_not_leave_is_killed),
         CASE(the_minimum_is_kept),
         CASE(outcomes),
+        CASE(a_stuck_worker_says_where_it_is),
         CASE(detached_workers_count),
         CASE(an_idle_worker_that_closes_is_not_given_out),
         CASE(death_is_known_before_the_slot_comes_back),
