@@ -38,6 +38,7 @@ bool engine_start(const struct engine_options *options)
     // Calls that a closed peer would end with a signal report the error instead, as in every other
     // server interface of PHP.
     signal(SIGPIPE, SIG_IGN);
+    opcache_lock_start();
     zend_signal_startup();
     sapi_startup(&sapi_litespeed);
     // PHP only reads them; its type is older than const.

@@ -91,6 +91,11 @@ void signals_watch(void);
 // signals_reset takes back what the request has changed.
 void signals_reset(void);
 
+// ---- opcache_lock.c
+
+// opcache_lock_start readies the lock. Before PHP starts.
+void opcache_lock_start(void);
+
 // ---- backtrace.c
 
 // backtrace_worker_start has a worker say on SIGUSR2, on its standard error, where its script is.

@@ -391,6 +391,54 @@ def test_jit(godwit):
         assert c.get("/j.php").text == f"{want} true"
 
 
+@pytest.fixture
+def opcache(godwit):
+    """Two workers, a script that stays until a file is there, and what opcache says of restarts."""
+    godwit.file("hold.php", f"""<?php
+        touch('{godwit.data}/held');
+        while (!file_exists('{godwit.data}/open')) {{ usleep(2000); clearstatcache(); }}
+        echo 'held';""")
+    godwit.file("reset.php", "<?php echo json_encode(opcache_reset());")
+    godwit.file("status.php", "<?php $s = opcache_get_status(false); echo json_encode([$s['restart_pending'], $s['opcache_statistics']['manual_restarts']]);")
+    godwit.php("workers 2..2;")
+    return godwit
+
+
+def held(godwit):
+    c = godwit.connect(30)
+    c.send(format_request("GET", "/hold.php"))
+    wait.until((godwit.data / "held").exists, 10, "the script to run")
+    return c
+
+
+def status_of(godwit) -> list:
+    return json.loads(godwit.get("/status.php").text)
+
+
+def test_opcache_is_not_emptied_under_a_running_script(opcache):
+    assert status_of(opcache) == [False, 0]
+    with held(opcache) as c:
+        assert opcache.get("/reset.php").text == "true"
+        for _ in range(5):
+            assert status_of(opcache) == [True, 0]
+        (opcache.data / "open").touch()
+        assert c.read().text == "held"
+    assert status_of(opcache) == [False, 1]
+    assert opcache.get("/reset.php").text == "true"
+    assert status_of(opcache) == [False, 2]
+
+
+def test_killed_user_of_opcache_does_not_count(opcache):
+    with held(opcache):
+        worker = next(w["pid"] for w in opcache.app()["workers"] if "hold.php" in json.dumps(w))
+        assert opcache.get("/reset.php").text == "true"
+        assert status_of(opcache) == [True, 0]
+        os.kill(worker, signal.SIGKILL)
+        wait.until(lambda: status_of(opcache) == [False, 1], 10, "opcache to restart")
+    assert opcache.get("/reset.php").text == "true"
+    assert status_of(opcache) == [False, 2]
+
+
 # ---- nothing stays
 
 SET = """<?php
