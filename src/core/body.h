@@ -37,6 +37,7 @@ struct body_ops {
 struct body {
     const struct body_ops *ops;
     int64_t length; // bytes in all, -1 unknown
+    bool timed_out; // with BODY_FAIL: its sender took too long
     bool is_live;   // pieces come in time (event stream): do not hold them back for bigger ones
     // The reader sets these before it pulls; called at most once per BODY_WAIT, on the reader's
     // thread, never from within pull.

@@ -294,7 +294,10 @@ void spool_refuse(struct exchange *ex, const struct spool *s, enum spool_result 
         break;
     case SPOOL_CUT:
         ex->resp.close = true;
-        exchange_refuse(ex, 400, NULL, "The request body did not come in completely.");
+        if (ex->req.body->timed_out)
+            exchange_refuse(ex, 408, NULL, "The request body came too slowly.");
+        else
+            exchange_refuse(ex, 400, NULL, "The request body did not come in completely.");
         break;
     case SPOOL_NO_ROOM: {
         ex->resp.close = true;

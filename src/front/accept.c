@@ -46,7 +46,7 @@ static void commit(struct snapshot *snapshot);
 struct module front_module = {
     .name = "front",
     .keys = FRONT_LIMITS_KEYS,
-    .key_count = FRONT_LIMIT_COUNT,
+    .key_count = FRONT_KEY_COUNT,
     .conf_size = sizeof(struct front_limits),
     .commit = commit,
 };

@@ -6,8 +6,13 @@
 #include <stddef.h>
 
 #include "core/thread.h"
+#include "http/url.h"
 
-const struct key FRONT_LIMITS_KEYS[FRONT_LIMIT_COUNT] = {
+static const char *const SLASHES[] = {"reject", "keep", "decode", NULL};
+
+STATIC_ASSERT(URL_SLASH_REJECT == 0 && URL_SLASH_KEEP == 1 && URL_SLASH_DECODE == 2);
+
+const struct key FRONT_LIMITS_KEYS[FRONT_KEY_COUNT] = {
     {
         .name = "connections_max",
         .type = &KEY_INT,
@@ -82,7 +87,8 @@ const struct key FRONT_LIMITS_KEYS[FRONT_LIMIT_COUNT] = {
         .min = 1,
         .max = 86400000,
         .unit = "ms",
-        .help = "How long a client may pause within a request body.",
+        .help = "How long a client may pause within a request body, or be behind body_rate_min; "
+                "then it is answered with 408.",
         .example = "30s",
     },
     {
@@ -109,6 +115,45 @@ const struct key FRONT_LIMITS_KEYS[FRONT_LIMIT_COUNT] = {
         .help = "How long a client may take no byte of its answer before the connection"
                 " is closed.",
         .example = "30s",
+    },
+    {
+        .name = "body_rate_min",
+        .type = &KEY_SIZE,
+        .offset = offsetof(struct front_limits, values[FRONT_BODY_RATE_MIN]),
+        .scopes = KEY_TOP,
+        .def = "100",
+        .min = 0,
+        .max = 1073741824,
+        .unit = "bytes per second",
+        .help = "The slowest that a request body may come in. A client that has fallen behind "
+                "this rate by body_idle_time is answered with 408; one that keeps up may take as "
+                "long as its body needs. 0 sets no limit.",
+        .example = "1k",
+    },
+    {
+        .name = "requests_per_connection",
+        .type = &KEY_INT,
+        .offset = offsetof(struct front_limits, values[FRONT_REQUESTS_MAX]),
+        .scopes = KEY_TOP,
+        .def = "0",
+        .min = 0,
+        .max = 1000000000,
+        .unit = "requests",
+        .help = "How many requests a connection may bring before it is closed behind an answer. "
+                "0 sets no limit.",
+        .example = "10000",
+    },
+    {
+        .name = "encoded_slash",
+        .type = &KEY_ENUM,
+        .offset = offsetof(struct front_limits, encoded_slash),
+        .scopes = KEY_TOP | KEY_SITE,
+        .def = "reject",
+        .words = SLASHES,
+        .help = "What becomes of %2F in the path of a URL: reject answers 400; keep leaves it in "
+                "the path as it was sent, for apps that tell it from a slash; decode makes it a "
+                "slash like any other.",
+        .example = "keep",
     },
 };
 

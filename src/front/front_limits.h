@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// front_limits -- the limits and times of client connections, one set for the whole process: a
-// connection has no site before its first request. Plain loads for whoever reads them.
+// front_limits -- the directives of client connections. Limits and times are one set for the whole
+// process: a connection has no site before its first request. Plain loads for whoever reads them.
 #pragma once
 
 #include <stdint.h>
@@ -16,15 +16,20 @@ enum front_limit {
     FRONT_BODY_IDLE_TIME_MS,
     FRONT_KEEPALIVE_TIME_MS,
     FRONT_SEND_TIME_MS,
+    FRONT_BODY_RATE_MIN, // bytes per second; 0: none
+    FRONT_REQUESTS_MAX,  // of one connection; 0: no limit
     FRONT_LIMIT_COUNT
 };
+
+enum { FRONT_KEY_COUNT = FRONT_LIMIT_COUNT + 1 };
 
 // The conf struct of the directives.
 struct front_limits {
     int64_t values[FRONT_LIMIT_COUNT];
+    int encoded_slash; // enum url_slash, by site
 };
 
-extern const struct key FRONT_LIMITS_KEYS[FRONT_LIMIT_COUNT];
+extern const struct key FRONT_LIMITS_KEYS[FRONT_KEY_COUNT];
 
 // front_limits_set puts a set in force, also for connections that are open. Any thread.
 void front_limits_set(const struct front_limits *l);

@@ -99,6 +99,34 @@ static void send_continue(struct h1_conn *conn)
     metrics_add(&conn->home->thread->metrics, responses_1xx, 1);
 }
 
+// A client may be silent, or behind the least rate, for body_idle_time. Only the time counts in
+// which we wait for it: a slow app is not the client's fault.
+static void wait_for_more(struct h1_conn *conn)
+{
+    struct h1_body *b = &conn->body;
+    struct loop *loop = conn->home->thread->loop;
+    uint64_t idle_us = front_limits_us(FRONT_BODY_IDLE_TIME_MS);
+    b->waiting = true;
+    b->waits_since_us = loop_now_us(loop);
+    loop_timer_start(loop, &b->timer, idle_us > b->behind_us ? idle_us - b->behind_us : 0);
+}
+
+static void stop_waiting(struct h1_conn *conn)
+{
+    struct h1_body *b = &conn->body;
+    b->waiting = false;
+    loop_timer_stop(&b->timer);
+    if (front_limits_get(FRONT_BODY_RATE_MIN) > 0)
+        b->behind_us += loop_now_us(conn->home->thread->loop) - b->waits_since_us;
+}
+
+static void catch_up(struct h1_body *b, size_t bytes)
+{
+    uint64_t rate_min = (uint64_t)front_limits_get(FRONT_BODY_RATE_MIN);
+    uint64_t earned_us = rate_min > 0 ? bytes * UINT64_C(1000000) / rate_min : b->behind_us;
+    b->behind_us -= earned_us < b->behind_us ? earned_us : b->behind_us;
+}
+
 // Gets something pending, if it can be had now. BYTES: pending; END: finished or failed.
 static enum h1_read advance(struct h1_conn *conn)
 {
@@ -113,11 +141,13 @@ static enum h1_read advance(struct h1_conn *conn)
             send_continue(conn);
             continue;
         }
+        size_t before = buf_len(&conn->in);
         enum h1_read result = h1_conn_fill(conn);
         if (result == H1_READ_WAIT)
             return H1_READ_WAIT;
         if (result == H1_READ_END)
             b->failed = true;
+        catch_up(b, buf_len(&conn->in) - before);
     }
 }
 
@@ -128,9 +158,7 @@ static enum body_result pull(struct body *source, uint64_t max_bytes, struct bod
     use_up(conn);
     enum h1_read result = b->failed ? H1_READ_END : advance(conn);
     if (result == H1_READ_WAIT) {
-        b->waiting = true;
-        loop_timer_start(conn->home->thread->loop, &b->timer,
-                         front_limits_us(FRONT_BODY_IDLE_TIME_MS));
+        wait_for_more(conn);
         return BODY_WAIT;
     }
     if (result == H1_READ_END)
@@ -156,6 +184,7 @@ static void on_idle(struct loop_timer *t)
 {
     struct h1_conn *conn = conn_of(CONTAINER_OF(t, struct h1_body, timer));
     metrics_add(&conn->home->thread->metrics, timeouts_body, 1);
+    conn->body.source.timed_out = true;
     h1_body_fail(conn);
 }
 
@@ -176,8 +205,7 @@ void h1_body_wake(struct h1_conn *conn)
     struct h1_body *b = &conn->body;
     if (!b->waiting)
         return;
-    b->waiting = false;
-    loop_timer_stop(&b->timer);
+    stop_waiting(conn);
     body_more(&b->source);
 }
 

@@ -32,8 +32,8 @@
 #define IN_GROW_BYTES    ((size_t)4096)         // room for a read while a head is not complete
 #define BODY_GROW_BYTES  ((size_t)(16 * 1024))  // room for a read of a body
 #define DRAIN_TIME_US    UINT64_C(5000000)
-#define LINGER_TIME_US   UINT64_C(2000000)
-#define LINGER_BYTES_MAX ((uint64_t)(1024 * 1024))
+#define LINGER_TIME_US   UINT64_C(5000000)
+#define LINGER_BYTES_MAX ((uint64_t)(16 * 1024 * 1024)) // an upload that was refused early
 
 typedef void state_fn(struct h1_conn *conn);
 

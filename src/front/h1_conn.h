@@ -57,6 +57,8 @@ struct h1_body {
     size_t pending_taken;  // bytes of conn->in that go when `pending` is used up
     size_t given;          // bytes of `pending` given out last
     struct loop_timer timer;
+    uint64_t waits_since_us; // with `waiting`
+    uint64_t behind_us;      // how far the client is behind body_rate_min
 };
 
 enum h1_out_framing { H1_OUT_NONE, H1_OUT_LENGTH, H1_OUT_CHUNKED, H1_OUT_CLOSE };

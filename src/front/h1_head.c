@@ -5,6 +5,8 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "core/snapshot.h"
+#include "front/accept.h"
 #include "front/front_limits.h"
 #include "front/h1_conn.h"
 #include "http/url.h"
@@ -88,11 +90,23 @@ static struct str authority(const struct request *req, const struct url *url)
     return str_slice(rest, 0, end < mark ? end : mark);
 }
 
-// Reads what target and Host say. NULL, or what is wrong with them.
-static const char *locate(struct request *req, struct str host, struct arena *a)
+// What the site of `host` says about %2f.
+static enum url_slash slash_policy(const struct exchange *ex, struct str host)
 {
+    const struct site *site = ex->snapshot ? snapshot_site(ex->snapshot, host) : NULL;
+    if (ex->peer->is_control || !site)
+        return URL_SLASH_REJECT;
+    const struct front_limits *conf = module_conf_at(&site->scope, &front_module);
+    return (enum url_slash)conf->encoded_slash;
+}
+
+// Reads what target and Host say. NULL, or what is wrong with them.
+static const char *locate(struct exchange *ex, struct str host)
+{
+    struct request *req = &ex->req;
+    struct arena *a = &ex->arena;
     struct url url;
-    enum url_result result = url_parse(req->target, req->method, a, &url);
+    enum url_result result = url_parse(req->target, req->method, URL_SLASH_KEEP, a, &url);
     if (result != URL_OK)
         return url_result_text(result);
     struct url_host where = {.port = -1};
@@ -100,6 +114,11 @@ static const char *locate(struct request *req, struct str host, struct arena *a)
         where = url.host;
     else if (host.len && !url_host_parse(host, a, &where))
         return url_result_text(URL_BAD_AUTHORITY);
+    // Only now it is known whose rule holds.
+    if (url.has_encoded_slash)
+        result = url_parse(req->target, req->method, slash_policy(ex, where.name), a, &url);
+    if (result != URL_OK)
+        return url_result_text(result);
     // A target in absolute form stands above the Host field (RFC 9112 §3.2.2): who reads the field
     // later must not see another host than the one whose site answers.
     if (url.form == URL_ABSOLUTE)
@@ -162,8 +181,10 @@ static enum h1_head_result accept_head(struct h1_conn *conn, struct str bytes,
 {
     struct exchange *ex = begin(conn);
     const char *copy = copy_head(&ex->req, head, &ex->arena, bytes);
-    const char *wrong = locate(&ex->req, moved(head->host, bytes.ptr, copy), &ex->arena);
-    conn->keep_alive = head->keep_alive;
+    const char *wrong = locate(ex, moved(head->host, bytes.ptr, copy));
+    int64_t requests_max = front_limits_get(FRONT_REQUESTS_MAX);
+    conn->keep_alive =
+        head->keep_alive && (requests_max == 0 || conn->served < (uint64_t)requests_max);
     take_off(conn, bytes, head->head_len);
     if (wrong) {
         refuse(conn, ex, 400, wrong);

@@ -54,8 +54,9 @@ static bool has_forbidden_byte(struct str s)
     return false;
 }
 
-static enum url_result check_escapes(struct str path)
+static enum url_result check_escapes(struct str path, bool *out_has_slash)
 {
+    *out_has_slash = false;
     for (size_t i = str_find(path, '%'); i < path.len; i++) {
         if (path.ptr[i] != '%')
             continue;
@@ -65,7 +66,7 @@ static enum url_result check_escapes(struct str path)
         if (byte == 0)
             return URL_NUL;
         if (byte == '/')
-            return URL_ENCODED_SLASH;
+            *out_has_slash = true;
         i += 2;
     }
     return URL_OK;
@@ -108,40 +109,56 @@ static bool remove_dots(char *text, size_t *len)
     return true;
 }
 
-static enum url_result normalise(struct str raw, struct arena *a, struct str *out)
+// Decodes into `text`, which has room for all of `raw`. Returns the length.
+static size_t decode_path(struct str raw, enum url_slash slash, char *text)
 {
-    enum url_result result = check_escapes(raw);
+    size_t len = 0;
+    for (size_t i = 0; i < raw.len; i++) {
+        int byte = raw.ptr[i] == '%' ? escaped_byte(raw, i) : -1;
+        if (byte < 0 || (byte == '/' && slash == URL_SLASH_KEEP)) {
+            text[len++] = raw.ptr[i];
+            continue;
+        }
+        text[len++] = (char)byte;
+        i += 2;
+    }
+    return len;
+}
+
+static enum url_result normalise(struct str raw, enum url_slash slash, struct arena *a,
+                                 struct url *out)
+{
+    enum url_result result = check_escapes(raw, &out->has_encoded_slash);
+    if (result == URL_OK && out->has_encoded_slash && slash == URL_SLASH_REJECT)
+        result = URL_ENCODED_SLASH;
     if (result != URL_OK)
         return result;
     bool has_escape = str_find(raw, '%') < raw.len;
     if (!has_escape && !may_have_dots(raw)) {
-        *out = raw;
+        out->path = raw;
         return URL_OK;
     }
     char *text = arena_alloc(a, raw.len);
-    size_t len = 0;
-    for (size_t i = 0; i < raw.len; i++) {
-        text[len++] = raw.ptr[i] == '%' ? (char)escaped_byte(raw, i) : raw.ptr[i];
-        if (raw.ptr[i] == '%')
-            i += 2;
-    }
+    size_t len = decode_path(raw, slash, text);
     if (!remove_dots(text, &len))
         return URL_ABOVE_ROOT;
-    *out = str_n(text, len);
+    out->path = str_n(text, len);
     return URL_OK;
 }
 
 // Splits "/path?query".
-static enum url_result parse_path(struct str s, struct arena *a, struct url *out)
+static enum url_result parse_path(struct str s, enum url_slash slash, struct arena *a,
+                                  struct url *out)
 {
     size_t mark = str_find(s, '?');
     out->raw_path = mark == 0 ? STR("/") : str_slice(s, 0, mark);
     out->has_query = mark < s.len;
     out->query = out->has_query ? str_skip(s, mark + 1) : STR("");
-    return normalise(out->raw_path, a, &out->path);
+    return normalise(out->raw_path, slash, a, out);
 }
 
-static enum url_result parse_absolute(struct str s, struct arena *a, struct url *out)
+static enum url_result parse_absolute(struct str s, enum url_slash slash, struct arena *a,
+                                      struct url *out)
 {
     out->form = URL_ABSOLUTE;
     if (str_starts_nocase(s, STR("http://")))
@@ -157,7 +174,7 @@ static enum url_result parse_absolute(struct str s, struct arena *a, struct url 
     if (!url_host_parse(str_slice(rest, 0, end), a, &out->host))
         return URL_BAD_AUTHORITY;
     rest = str_skip(rest, end);
-    return rest.len ? parse_path(rest, a, out) : parse_path(STR("/"), a, out);
+    return parse_path(rest.len ? rest : STR("/"), slash, a, out);
 }
 
 static enum url_result parse_authority(struct str s, struct arena *a, struct url *out)
@@ -169,8 +186,8 @@ static enum url_result parse_authority(struct str s, struct arena *a, struct url
     return URL_OK;
 }
 
-enum url_result url_parse(struct str target, enum http_method method, struct arena *a,
-                          struct url *out)
+enum url_result url_parse(struct str target, enum http_method method, enum url_slash slash,
+                          struct arena *a, struct url *out)
 {
     struct url url = {.host = {.port = -1}};
     enum url_result result;
@@ -182,12 +199,12 @@ enum url_result url_parse(struct str target, enum http_method method, struct are
         result = parse_authority(target, a, &url);
     } else if (target.ptr[0] == '/') {
         url.form = URL_ORIGIN;
-        result = parse_path(target, a, &url);
+        result = parse_path(target, slash, a, &url);
     } else if (str_eq(target, STR("*"))) {
         url.form = URL_ASTERISK;
         result = method == HTTP_OPTIONS ? URL_OK : URL_BAD_FORM;
     } else {
-        result = parse_absolute(target, a, &url);
+        result = parse_absolute(target, slash, a, &url);
     }
     if (result == URL_OK)
         *out = url;

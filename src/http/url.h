@@ -10,6 +10,13 @@
 #include "base/str.h"
 #include "http/method.h"
 
+// What becomes of %2f in a path, which could change how segments are counted.
+enum url_slash {
+    URL_SLASH_REJECT,
+    URL_SLASH_KEEP,   // it stays as it was sent, three bytes
+    URL_SLASH_DECODE, // it is a slash like any other
+};
+
 enum url_form { URL_ORIGIN, URL_ABSOLUTE, URL_AUTHORITY, URL_ASTERISK };
 
 enum url_result {
@@ -18,7 +25,7 @@ enum url_result {
     URL_BAD_BYTE,      // white space, a control byte or '#'
     URL_BAD_ESCAPE,    // '%' without two hexadecimal digits
     URL_NUL,           // %00
-    URL_ENCODED_SLASH, // %2f: would change how segments are counted
+    URL_ENCODED_SLASH, // %2f, with URL_SLASH_REJECT
     URL_ABOVE_ROOT,    // ".." that climbs over the root
     URL_BAD_AUTHORITY, // host or port do not parse
 };
@@ -37,13 +44,14 @@ struct url {
     struct str path;      // decoded, dot segments removed: "/a b"
     struct str query;     // as it was sent, without '?'
     bool has_query;       // a '?' was there, perhaps with nothing behind it
+    bool has_encoded_slash;
 };
 
 // url_parse reads a request target (never empty for URL_OK). Slices borrow from `target` or lie in
 // the arena, which gets at most as many bytes as the target has. Slashes are not merged. For
 // URL_AUTHORITY and URL_ASTERISK path, raw_path and query stay empty.
-MUST_USE enum url_result url_parse(struct str target, enum http_method method, struct arena *a,
-                                   struct url *out);
+MUST_USE enum url_result url_parse(struct str target, enum http_method method, enum url_slash slash,
+                                   struct arena *a, struct url *out);
 
 // url_result_text says in a few words what a result means, for logs and answers.
 const char *url_result_text(enum url_result result);

@@ -25,7 +25,7 @@ static void check_again(struct str path, struct arena *a)
     struct buf escaped = {0};
     struct url url;
     bool ok = escape_path(&escaped, path);
-    ASSERT(ok && url_parse(buf_view(&escaped), HTTP_GET, a, &url) == URL_OK);
+    ASSERT(ok && url_parse(buf_view(&escaped), HTTP_GET, URL_SLASH_REJECT, a, &url) == URL_OK);
     ASSERT(str_eq(url.path, path));
     buf_done(&escaped);
 }
@@ -56,7 +56,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_host(&host);
     if (url_decode(target, &a, &decoded))
         ASSERT(decoded.len <= target.len);
-    if (url_parse(target, method, &a, &url) == URL_OK) {
+    enum url_slash slash = (enum url_slash)(data[0] / HTTP_METHOD_COUNT % 3);
+    if (url_parse(target, method, slash, &a, &url) == URL_OK) {
+        ASSERT(!url.has_encoded_slash || slash != URL_SLASH_REJECT);
         if (url.form == URL_ABSOLUTE || url.form == URL_AUTHORITY)
             check_host(&url.host);
         if (url.form == URL_ORIGIN || url.form == URL_ABSOLUTE) {

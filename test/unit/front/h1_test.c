@@ -398,7 +398,7 @@ static void times_run_out(void **state)
         {"header_time 20ms;", "GET /", "timeouts_header", "HTTP/1.1 408 "},
         {"keepalive_time 20ms;", "GET /text HTTP/1.1\r\n" HOST, NULL, HELLO},
         {"body_idle_time 20ms;", "POST /echo HTTP/1.1\r\nContent-Length: 5\r\n" HOST "12",
-         "timeouts_body", "HTTP/1.1 400 "},
+         "timeouts_body", "HTTP/1.1 408 "},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
@@ -418,6 +418,69 @@ static void times_run_out(void **state)
             fail_msg("case %zu: %s", i, client_text(&c));
         if (CASES[i].metric)
             assert_int_equal(stage_metric(&stage, CASES[i].metric), before + 1);
+        client_close(&c);
+    }
+    stage_config(&stage, SITE);
+}
+
+static void a_body_may_not_trickle(void **state)
+{
+    (void)state;
+    // A byte a turn: never silent, but always behind.
+    stage_config(&stage, "body_idle_time 50ms; body_rate_min 1g; " SITE);
+    struct client c;
+    client_open(&c, &stage);
+    client_say(&c, "POST /echo HTTP/1.1\r\nContent-Length: 100000\r\n" HOST);
+    for (int i = 0; i < 2000 && !strstr(client_text(&c), "\r\n\r\n"); i++) {
+        client_say(&c, "x");
+        stage_turn(&stage, 1);
+        client_settle(&c);
+    }
+    assert_true(strncmp(client_text(&c), "HTTP/1.1 408 ", 13) == 0);
+    client_close(&c);
+    stage_config(&stage, SITE);
+}
+
+static void a_connection_may_bring_so_many(void **state)
+{
+    (void)state;
+    stage_config(&stage, "requests_per_connection 2; " SITE);
+    struct client c;
+    client_open(&c, &stage);
+    for (int i = 0; i < 3; i++)
+        client_say(&c, "GET /text HTTP/1.1\r\n" HOST);
+    client_settle(&c);
+    assert_string_equal(client_text(&c), HELLO HELLO_LAST);
+    client_close(&c);
+    stage_config(&stage, SITE);
+}
+
+static void encoded_slashes_follow_the_site(void **state)
+{
+    (void)state;
+
+    static const struct {
+        const char *site, *target, *status;
+    } CASES[] = {
+        {"", "/a%2Ftext", "HTTP/1.1 400 "},
+        {"encoded_slash keep;", "/..%2Ftext", "HTTP/1.1 404 "},
+        {"encoded_slash decode;", "/a/..%2Ftext", "HTTP/1.1 200 "},
+        {"encoded_slash decode;", "http://a/b%2F..%2Ftext", "HTTP/1.1 200 "},
+        {"encoded_slash decode;", "/..%2Ftext", "HTTP/1.1 400 "},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        char config[256];
+        char input[256];
+        struct client c;
+        (void)snprintf(config, sizeof config, "site b { } site a { %s }", CASES[i].site);
+        stage_config(&stage, config);
+        client_open(&c, &stage);
+        (void)snprintf(input, sizeof input, "GET %s HTTP/1.1\r\n" HOST, CASES[i].target);
+        client_say(&c, input);
+        client_wait(&c, "\r\n\r\n");
+        if (strncmp(client_text(&c), CASES[i].status, strlen(CASES[i].status)) != 0)
+            fail_msg("case %zu: %s", i, client_text(&c));
         client_close(&c);
     }
     stage_config(&stage, SITE);
@@ -584,6 +647,9 @@ int main(void)
         cmocka_unit_test(clients_may_leave_at_any_time),
         cmocka_unit_test(half_closed_clients_get_their_answer),
         cmocka_unit_test(times_run_out),
+        cmocka_unit_test(a_body_may_not_trickle),
+        cmocka_unit_test(a_connection_may_bring_so_many),
+        cmocka_unit_test(encoded_slashes_follow_the_site),
         cmocka_unit_test(who_does_not_read_is_cut),
         cmocka_unit_test(limits_have_statuses),
         cmocka_unit_test(idle_connections_make_room),

@@ -22,6 +22,7 @@ static const struct url_case {
     enum http_method method;
     enum url_result expected;
     const char *shown;
+    enum url_slash slash;
 } CASES[] = {
     {"RFC 9112 §3.2.1: origin form", STR_INIT("/a/b.php?c=d&e"), HTTP_GET, URL_OK,
      "||-1|/a/b.php|/a/b.php|?c=d&e"},
@@ -57,6 +58,16 @@ static const struct url_case {
     {"RFC 3986 §2.1: no hexadecimal digits", STR_INIT("/%g0"), HTTP_GET, URL_BAD_ESCAPE, ""},
     {"RFC 3986 §7.3: NUL", STR_INIT("/a.php%00.png"), HTTP_GET, URL_NUL, ""},
     {"an encoded slash", STR_INIT("/a%2Fb"), HTTP_GET, URL_ENCODED_SLASH, ""},
+    {"an encoded slash that stays", STR_INIT("/a%2Fb%20%2f.."), HTTP_GET, URL_OK,
+     "||-1|/a%2Fb%20%2f..|/a%2Fb %2f..|", URL_SLASH_KEEP},
+    {"an encoded slash that is one", STR_INIT("/a%2Fb%20c"), HTTP_GET, URL_OK,
+     "||-1|/a%2Fb%20c|/a/b c|", URL_SLASH_DECODE},
+    {"dots behind an encoded slash that is one", STR_INIT("/a%2f%2e%2e%2Fb"), HTTP_GET, URL_OK,
+     "||-1|/a%2f%2e%2e%2Fb|/b|", URL_SLASH_DECODE},
+    {"above the root by an encoded slash", STR_INIT("/a%2f..%2f.."), HTTP_GET, URL_ABOVE_ROOT, "",
+     URL_SLASH_DECODE},
+    {"decoded once, slashes too", STR_INIT("/a%252fb"), HTTP_GET, URL_OK, "||-1|/a%252fb|/a%2fb|",
+     URL_SLASH_DECODE},
     {"RFC 9112 §3.2: a fragment", STR_INIT("/a#b"), HTTP_GET, URL_BAD_BYTE, ""},
     {"RFC 9112 §3.2: a space", STR_INIT("/a b"), HTTP_GET, URL_BAD_BYTE, ""},
     {"RFC 9112 §3.2: a raw NUL", STR_INIT("/a\0b"), HTTP_GET, URL_BAD_BYTE, ""},
@@ -95,7 +106,7 @@ static void targets_are_read(void **state)
         const struct url_case *c = &CASES[i];
         struct arena a = {0};
         struct url url;
-        enum url_result result = url_parse(guard_copy(c->target), c->method, &a, &url);
+        enum url_result result = url_parse(guard_copy(c->target), c->method, c->slash, &a, &url);
         if (result != c->expected)
             fail_msg("%s: %d instead of %d", c->name, (int)result, (int)c->expected);
         if (result == URL_OK && !str_eq(show(&a, &url), str_c(c->shown)))
