@@ -95,10 +95,12 @@ static void call_timers(struct loop *l)
 // Runs what the list holds now, not what these add.
 static void run_tasks(struct list *tasks)
 {
-    struct list_node mark = {NULL, NULL};
+    struct list due;
     struct list_node *node;
-    list_push_back(tasks, &mark);
-    while ((node = list_pop_front(tasks)) != NULL && node != &mark) {
+    list_init(&due);
+    while ((node = list_pop_front(tasks)) != NULL)
+        list_push_back(&due, node);
+    while ((node = list_pop_front(&due)) != NULL) {
         struct loop_task *task = CONTAINER_OF(node, struct loop_task, node);
         task->run(task);
     }
