@@ -54,15 +54,19 @@ def want_spawner(godwit) -> int:
     killed = 0
     while not godwit.processes("spawner"):
         for worker in godwit.processes("worker")[:1]:
-            end(worker, signal.SIGKILL)
-            killed += 1
+            killed += end(worker, signal.SIGKILL)
         served_within(godwit, 5)
     return killed
 
 
-def end(victim: proc.Process, sig: int) -> None:
-    os.kill(victim.pid, sig)
+def end(victim: proc.Process, sig: int) -> bool:
+    """Sends the signal and waits for the end; False when the process has ended before."""
+    try:
+        os.kill(victim.pid, sig)
+    except ProcessLookupError:
+        return False
     wait.until(lambda: not proc.is_alive(victim), 5, f"{victim.command} ends of the signal")
+    return True
 
 
 def hang_loader(godwit) -> proc.Process:
@@ -76,11 +80,16 @@ def hang_loader(godwit) -> proc.Process:
 
 
 def kill(godwit, manager, role: str, sig: int) -> int:
-    """Kills a process of the role; returns how many requests that may cost."""
-    cost = {"keeper": CLIENTS, "server": CLIENTS, "worker": 1, "spawner": 0, "loader": 0}[role]
+    """Kills a process of the role; returns how many requests that may cost.
+
+    With the keeper go server and workers: until the server has seen it, a client may be refused by it for want of workers,
+    and be cut off the next time.
+    """
+    cost = {"keeper": 2 * CLIENTS, "server": CLIENTS, "worker": 1, "spawner": 0, "loader": 0}[role]
     if role == "spawner":
         cost += want_spawner(godwit)
-    end(hang_loader(godwit) if role == "loader" else godwit.one(role), sig)
+    while not end(hang_loader(godwit) if role == "loader" else godwit.one(role), sig):
+        pass
     fifo = godwit.base / "more" / "hang.conf"
     if fifo.exists():
         fifo.unlink()
