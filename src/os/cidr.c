@@ -56,7 +56,7 @@ static bool clear_behind(struct cidr *range)
         unsigned keep = range->bits <= i * 8 ? 0 : range->bits - i * 8;
         uint8_t mask = keep >= 8 ? 0xff : (uint8_t)(0xff00u >> keep);
         was_set = was_set || (range->address[i] & ~mask & 0xff);
-        range->address[i] &= mask;
+        range->address[i] = (uint8_t)(range->address[i] & mask);
     }
     return was_set;
 }
