@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "admin/api_json.h"
+#include "app/pool_restart.h"
 #include "base/assert.h"
 #include "base/list.h"
+#include "http/url.h"
 
 #define BODY_BYTES_MAX (16 * 1024 * 1024) // of an answer
 
@@ -17,6 +19,7 @@ struct wait {
     struct exchange *exchange;
     uint32_t id;
     enum api_command command;
+    struct str app; // to be restarted
 };
 
 static struct api_host host;
@@ -93,7 +96,7 @@ static void on_abort(struct exchange *ex)
     list_remove(&w->node);
 }
 
-static void ask(struct exchange *ex, enum api_command command)
+static struct wait *begin_wait(struct exchange *ex, enum api_command command)
 {
     struct wait *w = arena_new(&ex->arena, struct wait);
     w->exchange = ex;
@@ -102,7 +105,12 @@ static void ask(struct exchange *ex, enum api_command command)
     list_push_back(&waits, &w->node);
     ex->handler_data = w;
     ex->on_abort = on_abort;
-    host.ask(host.arg, command, w->id);
+    return w;
+}
+
+static void ask(struct exchange *ex, enum api_command command)
+{
+    host.ask(host.arg, command, begin_wait(ex, command)->id);
 }
 
 static void post_reload(struct exchange *ex)
@@ -120,6 +128,34 @@ static void post_stop(struct exchange *ex)
         refuse(ex, 400, "now=0 or now=1 was expected");
 }
 
+static void answer_done(struct exchange *ex)
+{
+    json_t *root = json_object();
+    json_object_set_new(root, "done", json_true());
+    answer_json(ex, 200, root);
+}
+
+static void post_restart(struct exchange *ex)
+{
+    struct str app;
+    if (!str_starts(ex->req.query, STR("app="))
+        || !url_decode(str_skip(ex->req.query, STR("app=").len), &ex->arena, &app)) {
+        refuse(ex, 400, "app=NAME was expected");
+        return;
+    }
+    switch (pool_restart(app)) {
+    case POOL_RESTART_UNKNOWN:
+        refuse(ex, 404, "there is no such app; see /api/apps");
+        break;
+    case POOL_RESTART_DONE:
+        answer_done(ex);
+        break;
+    case POOL_RESTART_BEGUN:
+        begin_wait(ex, API_RESTART)->app = app;
+        break;
+    }
+}
+
 static void post_reopen_logs(struct exchange *ex)
 {
     ask(ex, API_REOPEN_LOGS);
@@ -135,6 +171,7 @@ static const struct route {
     {STR_INIT("/api/metrics"), HTTP_GET, get_metrics},
     {STR_INIT("/api/reload"), HTTP_POST, post_reload},
     {STR_INIT("/api/stop"), HTTP_POST, post_stop},
+    {STR_INIT("/api/restart"), HTTP_POST, post_restart},
     {STR_INIT("/api/reopen-logs"), HTTP_POST, post_reopen_logs},
 };
 
@@ -186,6 +223,16 @@ void api_answer(uint32_t id, int32_t status, struct str text)
         list_remove(&w->node);
         finish(w, status, text);
         return;
+    }
+}
+
+void api_restarted(struct str app, bool ok, struct str text)
+{
+    list_foreach(&waits, struct wait, node, w) {
+        if (w->command != API_RESTART || !str_eq(w->app, app))
+            continue;
+        list_remove(&w->node);
+        finish(w, !ok, text);
     }
 }
 

@@ -6,6 +6,8 @@
 //   GET  /api/metrics      the counters as text for Prometheus
 //   POST /api/reload       200, or 422 {"errors": [...]}
 //   POST /api/stop?now=0|1 202; now: running requests are not waited for
+//   POST /api/restart?app=NAME
+//                          200 when a new worker is ready, 422 {"errors": [...]}, 404
 //   POST /api/reopen-logs  200
 //
 // Commands go to the keeper through struct api_host. Control thread.
@@ -17,7 +19,7 @@
 #include "base/str.h"
 #include "core/exchange.h"
 
-enum api_command { API_RELOAD, API_STOP, API_STOP_NOW, API_REOPEN_LOGS };
+enum api_command { API_RELOAD, API_STOP, API_STOP_NOW, API_REOPEN_LOGS, API_RESTART };
 
 // What the server's role tells of itself.
 struct api_host {
@@ -28,7 +30,7 @@ struct api_host {
     unsigned thread_count;
     // names of the listeners, in the arena
     struct str *(*listeners)(void *arg, struct arena *a, size_t *out_count);
-    // asks the keeper; api_answer(id, ...) follows
+    // asks the keeper, but for API_RESTART, which is the pools'; api_answer(id, ...) follows
     void (*ask)(void *arg, enum api_command command, uint32_t id);
     void *arg;
 };
@@ -39,6 +41,9 @@ void api_open(const struct api_host *host);
 
 // api_answer: the keeper has done what `id` asked for (`status` 0), or `text` says why not.
 void api_answer(uint32_t id, int32_t status, struct str text);
+
+// api_restarted: `app` has a new worker, or `text` says why not.
+void api_restarted(struct str app, bool ok, struct str text);
 
 // api_close forgets the host; exchanges that wait are forgotten with it.
 void api_close(void);

@@ -150,6 +150,7 @@ static json_t *app_of(const struct pool_report *r)
     json_object_set_new(app, "name", text(r->name));
     json_object_set_new(app, "in_force", json_boolean(r->in_force));
     json_object_set_new(app, "generation", number(r->generation));
+    json_object_set_new(app, "restarting", json_boolean(r->restarting));
     json_object_set_new(app, "requests", number(r->served));
     json_object_set_new(app, "spool_bytes", number(r->spool_bytes));
     json_object_set_new(app, "start_ms", number(r->start_ms));

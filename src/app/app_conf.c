@@ -7,6 +7,7 @@
 #include "app/command.h"
 #include "app/php.h"
 #include "app/pool.h"
+#include "app/restart_file.h"
 #include "backend/lsapi_backend.h"
 #include "base/assert.h"
 #include "base/map.h"
@@ -608,6 +609,7 @@ static enum phase_result handle(struct exchange *ex)
     const struct app_conf *app = app_conf(ex);
     if (!app)
         return PHASE_NEXT;
+    restart_file_look(pool_restart_file(app->pool), ex, app);
     switch (app->type) {
     case APP_CONF_PHP:
         return php_handle(ex, app);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "app/pool_look.h"
+#include "app/pool_restart.h"
 #include "app/pool_state.h"
 #include "app/pool_worker.h"
 #include "base/assert.h"
@@ -363,6 +364,11 @@ struct endpoint *pool_endpoint(struct pool *p)
     return &p->endpoint;
 }
 
+struct restart_file *pool_restart_file(struct pool *p)
+{
+    return &p->restart_file;
+}
+
 struct spool_quota *pool_spool(struct pool *p)
 {
     return &p->spool;
@@ -439,8 +445,10 @@ void pool_ready(struct str app, uint32_t id, int32_t pid, int fd)
     p->failures = 0;
     p->retry_us = 0;
     p->used_us = pool_state_now_us();
-    if (w->generation == p->generation)
+    if (w->generation == p->generation) {
         p->proved = p->generation;
+        pool_restart_proved(p);
+    }
     w->slot.fd = fd;
     w->slot.worker_pid = pid;
     w->fork_kib = fork_kib(p, id, pid);
@@ -472,6 +480,8 @@ void pool_failed(struct str app, uint32_t id, struct str text)
         wait_us = POOL_BACKOFF_MAX_US;
     p->failures++;
     p->retry_us = p->failed_us + wait_us;
+    if (w->generation == p->generation)
+        pool_restart_failed(p);
     pool_worker_free(w);
     pool_state_unlock();
 }

@@ -19,14 +19,17 @@
 #include "wire/scoreboard.h"
 
 struct pool;
+struct restart_file;
 
 // How the keeper is asked. Called on the control thread, never under a lock.
 struct pool_link {
     void (*start)(void *arg, struct str app, uint32_t worker_id); // answer: ready or failed
     void (*signal)(void *arg, uint32_t worker_id, int signal);    // SIGKILL: answer: exit
     void (*app_idle)(void *arg, struct str app);                  // its spawner may leave
-    uint64_t (*now_us)(void);                                     // NULL: the monotonic clock
-    uint64_t (*anon_kib)(pid_t pid);                              // NULL: of /proc; any thread
+    // The outcome of pool_restart: `text` says why the new workers could not be started.
+    void (*restarted)(void *arg, struct str app, bool ok, struct str text);
+    uint64_t (*now_us)(void);        // NULL: the monotonic clock
+    uint64_t (*anon_kib)(pid_t pid); // NULL: of /proc; any thread
     void *arg;
 };
 
@@ -71,6 +74,9 @@ struct endpoint *pool_endpoint(struct pool *p);
 
 // pool_spool counts what the app's temporary files hold.
 struct spool_quota *pool_spool(struct pool *p);
+
+// pool_restart_file is what restart_file knows of the app.
+struct restart_file *pool_restart_file(struct pool *p);
 
 // pool_commit puts `count` settings in force; pools that are not among them serve what waits and
 // end. A changed digest changes the workers one after another: the old ones serve until a new one

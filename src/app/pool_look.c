@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "app/pool_restart.h"
 #include "app/pool_room.h"
 #include "app/pool_state.h"
 #include "app/pool_worker.h"
@@ -147,6 +148,8 @@ static uint64_t start_workers(struct pool *p, uint64_t now_us)
     uint64_t next_us = POOL_NEVER;
     if (!p->in_force || pool_state.orphaned)
         return next_us;
+    if (!pool_restart_step(p))
+        return next_us;
     bool proof = needs_proof(p);
     uint32_t wanted = wanted_starts(p, now_us, &next_us);
     if (!proof && !wanted && !p->worn)
@@ -206,9 +209,25 @@ static uint64_t look_at(struct pool *p, uint64_t now_us)
     return next_us;
 }
 
+static void tell_restarted(const struct pool_order *order, const char *scope)
+{
+    const struct pool_link *link = &pool_state.link;
+    bool ok = order->type == POOL_ORDER_RESTARTED;
+    if (ok)
+        log_info(scope, "app.restarted", "a new worker is ready; the old ones leave");
+    else
+        log_error(scope, "app.restart_failed",
+                  "a new worker could not be started, the old ones stay: %.*s",
+                  STR_ARG(order->text));
+    if (link->restarted)
+        link->restarted(link->arg, order->app, ok, order->text);
+}
+
 static void carry_out(const struct pool_order *order)
 {
     const struct pool_link *link = &pool_state.link;
+    char scope[128];
+    (void)snprintf(scope, sizeof scope, "app %.*s", STR_ARG(order->app));
     switch (order->type) {
     case POOL_ORDER_START:
         link->start(link->arg, order->app, order->worker_id);
@@ -222,12 +241,13 @@ static void carry_out(const struct pool_order *order)
     case POOL_ORDER_APP_IDLE:
         link->app_idle(link->arg, order->app);
         break;
-    case POOL_ORDER_TELL: {
-        char scope[128];
-        (void)snprintf(scope, sizeof scope, "app %.*s", STR_ARG(order->app));
+    case POOL_ORDER_TELL:
         log_info(scope, "worker.recycled", "%.*s", STR_ARG(order->text));
         break;
-    }
+    case POOL_ORDER_RESTARTED:
+    case POOL_ORDER_NOT_RESTARTED:
+        tell_restarted(order, scope);
+        break;
     }
 }
 

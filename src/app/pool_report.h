@@ -31,6 +31,7 @@ struct pool_report {
     uint64_t oldest_wait_ms;
     uint32_t generation;
     uint64_t served;
+    bool restarting;
     uint32_t worn;        // workers that are to be replaced
     struct str held_by;   // limit of all apps that forbids more workers; empty: none
     uint64_t spool_bytes; // in temporary files

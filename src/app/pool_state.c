@@ -67,27 +67,37 @@ void pool_state_order(enum pool_order_type type, struct str app, uint32_t worker
     pool_state_due(0);
 }
 
+static void order_text(enum pool_order_type type, struct str app, struct str text)
+{
+    struct pool_order *order = mem_alloc(sizeof *order + app.len + text.len);
+    char *room = (char *)(order + 1);
+    memcpy(room, app.ptr, app.len);
+    if (text.len)
+        memcpy(room + app.len, text.ptr, text.len);
+    *order = (struct pool_order){
+        .type = type,
+        .app = {room, app.len},
+        .text = {room + app.len, text.len},
+    };
+    list_push_back(&pool_state.orders, &order->node);
+    pool_state_due(0);
+}
+
 void pool_state_tell(const struct pool *p, const char *fmt, ...)
 {
     char text[512];
-    struct str app = p->endpoint.name;
     va_list args;
     va_start(args, fmt);
     int len = vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     ASSERT(len >= 0);
     size_t text_len = (size_t)len < sizeof text ? (size_t)len : sizeof text - 1;
-    struct pool_order *order = mem_alloc(sizeof *order + app.len + text_len);
-    char *room = (char *)(order + 1);
-    memcpy(room, app.ptr, app.len);
-    memcpy(room + app.len, text, text_len);
-    *order = (struct pool_order){
-        .type = POOL_ORDER_TELL,
-        .app = {room, app.len},
-        .text = {room + app.len, text_len},
-    };
-    list_push_back(&pool_state.orders, &order->node);
-    pool_state_due(0);
+    order_text(POOL_ORDER_TELL, p->endpoint.name, str_n(text, text_len));
+}
+
+void pool_state_restarted(const struct pool *p, bool ok, struct str text)
+{
+    order_text(ok ? POOL_ORDER_RESTARTED : POOL_ORDER_NOT_RESTARTED, p->endpoint.name, text);
 }
 
 void pool_state_deliver(struct ticket *t, int state)

@@ -26,6 +26,7 @@
 
 #include "app/pool.h"
 #include "app/pool_queue.h"
+#include "app/restart_file.h"
 #include "base/list.h"
 #include "base/map.h"
 
@@ -79,6 +80,7 @@ struct pool_worker {
 struct pool {
     struct endpoint endpoint;
     struct spool_quota spool;
+    struct restart_file restart_file;
     uint32_t magic;
     struct list_node node; // pools.all
     struct pool_settings set;
@@ -100,6 +102,9 @@ struct pool {
     uint32_t leaving;    // of them, those that have a replacement
     uint32_t gives_up;   // workers that leave after their request, for other apps
     const char *held_by; // the limit of all apps that forbade the last start; NULL: none
+
+    enum { POOL_RESTART_NONE, POOL_RESTART_WANTED, POOL_RESTART_PROVING } restart;
+
     bool may_have_spawner;
     bool traces; // its workers say on SIGUSR2 where they are
 
@@ -123,7 +128,9 @@ enum pool_order_type {
     POOL_ORDER_KILL,
     POOL_ORDER_TRACE, // say where the script is
     POOL_ORDER_APP_IDLE,
-    POOL_ORDER_TELL // the operator
+    POOL_ORDER_TELL, // the operator
+    POOL_ORDER_RESTARTED,
+    POOL_ORDER_NOT_RESTARTED
 };
 
 struct pool_order { // for the keeper, given by the control thread
@@ -179,6 +186,9 @@ void pool_state_order(enum pool_order_type type, struct str app, uint32_t worker
 
 // pool_state_tell queues a message for the operator.
 PRINTF_LIKE(2, 3) void pool_state_tell(const struct pool *p, const char *fmt, ...);
+
+// pool_state_restarted queues the outcome of a restart.
+void pool_state_restarted(const struct pool *p, bool ok, struct str text);
 
 // pool_state_deliver sends a ticket (in no list) to its thread's inbox.
 void pool_state_deliver(struct ticket *t, int state);

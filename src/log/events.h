@@ -8,6 +8,8 @@
  X("app.failed", "a worker of an app could not be started")                                    \
  X("app.output", "a line that an app wrote on its standard error")                             \
  X("app.protocol", "a process of an app sent what it may not send")                            \
+ X("app.restart_failed", "an app's new workers could not be started; the old ones stay")       \
+ X("app.restarted", "an app gets new workers because that was asked for")                      \
  X("auth.bad_line", "a line of a password file can let nobody in")                             \
  X("auth.file_failed", "a password file cannot be read; all who ask are refused")              \
  X("backend.bad_answer",                                                                       \

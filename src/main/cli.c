@@ -12,7 +12,7 @@
 
 enum {
     CONFIGURED = BIT(CLI_SERVE) | BIT(CLI_CHECK),
-    CLIENTS = BIT(CLI_RELOAD) | BIT(CLI_STOP) | BIT(CLI_STATUS) | BIT(CLI_APPS),
+    CLIENTS = BIT(CLI_RELOAD) | BIT(CLI_STOP) | BIT(CLI_STATUS) | BIT(CLI_APPS) | BIT(CLI_RESTART),
 };
 
 static const struct command {
@@ -29,6 +29,7 @@ static const struct command {
     {"stop", CLI_STOP, false, "stop [--now]", "finish running requests, then end; --now: end"},
     {"status", CLI_STATUS, false, "status [--json]", "show listeners, connections, requests"},
     {"apps", CLI_APPS, false, "apps [--json]", "show the apps and their workers"},
+    {"restart", CLI_RESTART, true, "restart APP", "give an app new workers, one after another"},
     {"help", CLI_HELP, true, "help [DIRECTIVE]", "explain the commands, or one directive"},
     {"version", CLI_VERSION, false, "version", "print the version"},
 };
@@ -87,7 +88,7 @@ static bool fail_command(const char *text, struct err *err)
                            COMMANDS[i].name);
     return err_set(err,
                    "there is no command \"%s\"; commands are serve, check, reload, stop, "
-                   "status, apps, help and version",
+                   "status, apps, restart, help and version",
                    text);
 }
 
@@ -144,6 +145,8 @@ static bool take_option(const struct command *command, int argc, char **argv, in
 static bool check(const struct command *command, const struct cli *cli, struct err *err)
 {
     uint64_t port;
+    if (cli->command == CLI_RESTART && !cli->operand)
+        return err_set(err, "\"restart\" needs the name of an app; \"godwit apps\" lists them");
     if (cli->operand && cli->file)
         return err_set(err, "\"%s\" takes a directory or -c FILE, not both", command->name);
     if (cli->port && cli->file)

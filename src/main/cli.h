@@ -14,13 +14,14 @@ enum cli_command {
     CLI_STOP,
     CLI_STATUS,
     CLI_APPS,
+    CLI_RESTART,
     CLI_HELP,
     CLI_VERSION
 };
 
 struct cli {
     enum cli_command command;
-    const char *operand; // DIR or DIRECTIVE; NULL: none. All borrow from argv
+    const char *operand; // DIR, DIRECTIVE or APP; NULL: none. All borrow from argv
     const char *file;    // -c
     const char *port;    // -p
     const char *name;    // -n

@@ -19,7 +19,7 @@ struct request {
     const char *target;
 };
 
-static struct request request_of(const struct cli *cli)
+static struct request request_of(const struct cli *cli, struct arena *a)
 {
     switch (cli->command) {
     case CLI_RELOAD:
@@ -28,6 +28,8 @@ static struct request request_of(const struct cli *cli)
         return (struct request){"POST", cli->now ? "/api/stop?now=1" : "/api/stop?now=0"};
     case CLI_APPS:
         return (struct request){"GET", "/api/apps"};
+    case CLI_RESTART:
+        return (struct request){"POST", arena_fmt(a, "/api/restart?app=%s", cli->operand).ptr};
     case CLI_STATUS:
     case CLI_SERVE:
     case CLI_CHECK:
@@ -59,6 +61,8 @@ static int print_answer(const struct cli *cli, struct str body)
     if (cli->command == CLI_STOP)
         puts(cli->now ? "The instance ends."
                       : "The instance ends when running requests are finished.");
+    if (cli->command == CLI_RESTART)
+        printf("App %s has new workers.\n", cli->operand);
     if (cli->command != CLI_STATUS && cli->command != CLI_APPS)
         return 0;
     json_t *root = json_loadb(body.ptr, body.len, 0, NULL);
@@ -82,7 +86,7 @@ int client_run(const struct cli *cli)
     struct arena a = {0};
     struct buf body = {0};
     struct err err = {0};
-    struct request req = request_of(cli);
+    struct request req = request_of(cli, &a);
     int exit_status = 1;
     int status;
     const char *base = instance_base(&a, cli->runtime, &err);

@@ -55,6 +55,7 @@ static int run_command(const struct cli *cli)
     case CLI_STOP:
     case CLI_STATUS:
     case CLI_APPS:
+    case CLI_RESTART:
         return client_run(cli);
     case CLI_HELP:
         if (cli->operand)

@@ -78,6 +78,13 @@ static void link_app_idle(void *arg, struct str app)
     tell(&(struct ipc_msg){.type = IPC_APP_IDLE, .name = app});
 }
 
+static void link_restarted(void *arg, struct str app, bool ok, struct str text)
+{
+    (void)arg;
+    if (server_listeners_control(&server.listeners) != FD_NONE)
+        api_restarted(app, ok, text);
+}
+
 static void on_ask(void *arg, enum api_command command, uint32_t id)
 {
     (void)arg;
@@ -91,6 +98,8 @@ static void on_ask(void *arg, enum api_command command, uint32_t id)
         break;
     case API_REOPEN_LOGS:
         tell(&(struct ipc_msg){.type = IPC_REOPEN_LOGS, .id = id});
+        break;
+    case API_RESTART:
         break;
     }
 }
@@ -112,7 +121,10 @@ static bool set_up(const struct snapshot *s, struct err *err)
     int rc = server_threads_open(&server.threads, server.loop, count);
     if (rc < 0)
         return err_set(err, "%u threads cannot be prepared: %s", count, strerror(-rc));
-    struct pool_link link = {.start = link_start, .signal = link_signal, .app_idle = link_app_idle};
+    struct pool_link link = {.start = link_start,
+                             .signal = link_signal,
+                             .app_idle = link_app_idle,
+                             .restarted = link_restarted};
     pool_open(&link, &server.threads.items[0], count);
     pool_thread_start(&server.threads.items[0]);
     return true;

@@ -18,6 +18,7 @@
 // clang-format on
 
 #include "app/pool_report.h"
+#include "app/pool_restart.h"
 #include "app/pool_state.h"
 #include "base/hash.h"
 #include "os/fd.h"
@@ -41,7 +42,7 @@ struct process {
 
 static struct process processes[4096];
 static size_t process_count;
-static unsigned starts, kills, traces, app_idles;
+static unsigned starts, kills, traces, app_idles, restarted, not_restarted;
 static struct pool *pool;
 static struct pool_limits limits;
 
@@ -89,6 +90,15 @@ static void on_app_idle(void *arg, struct str app)
     (void)arg;
     (void)app;
     app_idles++;
+}
+
+static void on_restarted(void *arg, struct str app, bool ok, struct str text)
+{
+    (void)arg;
+    assert_true(str_eq(app, STR("shop")));
+    assert_int_equal(ok, text.len == 0);
+    restarted += ok;
+    not_restarted += !ok;
 }
 
 // Pids are the ids' low bits.
@@ -235,14 +245,15 @@ static int open_case(void **state)
     hash_key(1, 2);
     now_us = 1000 * SECOND_US;
     process_count = 0;
-    starts = kills = traces = app_idles = 0;
+    starts = kills = traces = app_idles = restarted = not_restarted = 0;
     ordered = 0;
     limits = (struct pool_limits){0};
     memset(clients, 0, sizeof clients);
     struct loop *loop = loop_new(&error);
     assert_non_null(loop);
     thread_init(&thread, 0, loop, NULL);
-    struct pool_link link = {on_start, on_signal, on_app_idle, clock_now, anon_kib, NULL};
+    struct pool_link link = {on_start,  on_signal, on_app_idle, on_restarted,
+                             clock_now, anon_kib,  NULL};
     pool_open(&link, &thread, 1);
     pool_thread_start(&thread);
     pool = pool_ref(STR("shop"));
@@ -816,6 +827,45 @@ static void a_change_rolls(void **state)
     assert_int_equal(end(&processes[1], 0), POOL_EXIT_WANTED);
 }
 
+static void a_restart_proves_before_the_old_ones_leave(void **state)
+{
+    (void)state;
+    assert_int_equal(pool_restart(STR("nobody")), POOL_RESTART_UNKNOWN);
+    assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_DONE); // it has no workers
+    ask(&clients[0]);
+    ask(&clients[1]);
+    look();
+    ready(&processes[0]);
+    assert_int_equal(app_idles, 0);
+    assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
+    look();
+    assert_int_equal(starts, 2);
+    assert_int_equal(app_idles, 0); // not while one is on its way from the old spawner
+    ready(&processes[1]);
+    assert_int_equal(app_idles, 1); // the spawner leaves, and then
+    assert_int_equal(starts, 3);    // one more than the maximum is to prove
+    start_fails(&processes[2], "syntax error");
+    assert_int_equal(not_restarted, 1);
+    give(&clients[0], SLOT_REUSE);
+    ask(&clients[2]);
+    assert_ptr_equal(process_of(&clients[2]), &processes[0]); // the old ones stay
+    give(&clients[2], SLOT_REUSE);
+    pass(POOL_BACKOFF_MAX_US);
+    assert_int_equal(starts, 4);
+    ready(&processes[3]); // it is mended
+    assert_true(has_left(&processes[0]));
+    assert_false(has_left(&processes[1])); // busy
+    give(&clients[1], SLOT_REUSE);
+    assert_true(has_left(&processes[1]));
+    assert_int_equal(end(&processes[0], 0), POOL_EXIT_WANTED);
+    assert_int_equal(end(&processes[1], 0), POOL_EXIT_WANTED);
+    assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
+    look();
+    ready(&processes[4]);
+    assert_int_equal(restarted, 1);
+    assert_true(has_left(&processes[3]));
+}
+
 static void a_removed_app_serves_what_waits(void **state)
 {
     (void)state;
@@ -982,6 +1032,8 @@ static void torture(void **state)
                 act_on_process();
             else if (what < 98)
                 pass(chance(5 * (unsigned)SECOND_US));
+            else if (what < 99)
+                (void)pool_restart(STR("shop"));
             else
                 act_on_settings();
             loop_turn(thread.loop, 0);
@@ -1020,6 +1072,7 @@ int main(void)
         CASE(a_busy_app_makes_room),
         CASE(memory_max_sends_idle_workers_home),
         CASE(a_change_rolls),
+        CASE(a_restart_proves_before_the_old_ones_leave),
         CASE(a_removed_app_serves_what_waits),
         CASE(without_a_keeper_nobody_waits_for_a_start),
         CASE(torture),

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""New workers for an app without a reload: `godwit restart` and tmp/restart.txt. New ones prove that they start."""
+import os
+from pathlib import Path
+
+import pytest
+
+from support import wait
+from support.load import Load
+
+
+@pytest.fixture
+def app(godwit):
+    godwit.file("hello.php", "<?php echo getmypid();")
+    return godwit
+
+
+@pytest.fixture
+def breakable(app):
+    """An app that can be kept from starting: by the file `broken`."""
+    app.file("start.sh", f"""#!/bin/sh
+        [ -e {app.data}/broken ] && echo 'no such class' >&2 && exit 3
+        exec {Path(app.command()[0]).parent}/runtime/php/godwit-php
+        """, 0o755)
+    return app.php(f"workers 2..2; command {app.www}/start.sh;")
+
+
+def pids(app) -> set:
+    return {w["pid"] for w in app.app()["workers"] if w["state"] != "retiring"}
+
+
+def test_restart_changes_workers_and_spawner(app):
+    app.php("workers 2..2;")
+    wait.until(lambda: len(pids(app)) == 2, 5, "two workers")
+    before, spawner = pids(app), app.one("spawner").pid
+    done = app.control("restart", "_")
+    assert "new workers" in done.stdout
+    wait.until(lambda: len(pids(app)) == 2 and not pids(app) & before, 10, "two new ones")
+    assert app.one("spawner").pid != spawner
+    app.stderr.wait(r"app\.restarted \[app _\]")
+
+
+def test_restart_fails_no_request(app):
+    app.php("workers 2..4;")
+    with Load(app.address, "/hello.php", clients=6) as load:
+        load.wait_done(50)
+        for _ in range(10):
+            app.control("restart", "_")
+            load.wait_done(30)
+    assert load.failures == []
+
+
+def test_new_workers_that_cannot_start_leave_the_old_ones(breakable):
+    wait.until(lambda: len(pids(breakable)) == 2, 5, "two workers")
+    before = pids(breakable)
+    (breakable.data / "broken").touch()
+    done = breakable.control("restart", "_", check=False)
+    assert done.returncode == 1 and "no such class" in done.stderr
+    breakable.stderr.wait(r"app\.restart_failed \[app _\] .*the old ones stay.*no such class")
+    assert {int(breakable.get("/hello.php").text) for _ in range(20)} <= before
+    found = breakable.app()
+    assert "no such class" in found["last_failure"]["text"]
+    assert all(w["outdated"] for w in found["workers"] if w["state"] == "idle")
+    (breakable.data / "broken").unlink()
+    wait.until(lambda: len(pids(breakable)) == 2 and not pids(breakable) & before, 15, "it is tried again by itself")
+
+
+def test_unknown_app(app):
+    app.php()
+    done = app.control("restart", "shop", check=False)
+    assert done.returncode == 1 and "no such app" in done.stderr
+    assert app.run("restart", check=False).returncode == 2
+
+
+def test_app_without_workers(app):
+    app.php("workers 0..2;")
+    app.control("restart", "_")
+    assert app.get("/hello.php").status == 200
+
+
+@pytest.mark.parametrize("place,directive", [("tmp", ""), ("app/tmp", "directory %(base)s/app;")])
+def test_restart_file(app, place, directive):
+    file = app.base / place / "restart.txt"
+    file.parent.mkdir(parents=True)
+    app.php(f"workers 1..1; {directive}")
+    first = app.get("/hello.php").text
+    with Load(app.address, "/hello.php", clients=2, pause=0.02) as load:
+        wait.stays(lambda: app.get("/hello.php").text == first, 1.5, "no file, no restart")
+        file.touch()
+        wait.until(lambda: app.get("/hello.php").text != first, 5, "another worker")
+        second = app.get("/hello.php").text
+        wait.stays(lambda: app.get("/hello.php").text == second, 1.5, "once for each touch")
+        os.utime(file, (1, 1))
+        wait.until(lambda: app.get("/hello.php").text != second, 5, "another time is another touch")
+    assert load.failures == []
