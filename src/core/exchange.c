@@ -114,16 +114,15 @@ static void walk(struct exchange *ex)
     ex->walking = true;
     assert_note(ex->id);
     enum phase_result result = PHASE_NEXT;
-    size_t count = module_count();
+    const struct module_lists *lists = module_lists();
     while (result == PHASE_NEXT && ex->phase < PHASE_COUNT) {
-        if (ex->module == count) {
+        const struct module_list *list = &lists->hooks[ex->phase];
+        if (ex->module == list->count) {
             ex->module = 0;
             ex->phase++;
             continue;
         }
-        const struct module *m = module_at(ex->module++);
-        if (m->hooks[ex->phase])
-            result = m->hooks[ex->phase](ex);
+        result = list->items[ex->module++]->hooks[ex->phase](ex);
         if (ex->restart) {
             ex->restart = false;
             ex->phase = ex->module = 0;
@@ -292,10 +291,9 @@ void exchange_respond(struct exchange *ex)
         return;
     ASSERT(!ex->responded && ex->resp.status != 0);
     ex->responded = true;
-    if (ex->path)
-        for (size_t i = 0; i < module_count(); i++)
-            if (module_at(i)->respond)
-                module_at(i)->respond(ex);
+    const struct module_list *list = &module_lists()->respond;
+    for (size_t i = 0; ex->path && i < list->count; i++)
+        list->items[i]->respond(ex);
     ex->front->respond(ex);
 }
 
@@ -339,8 +337,9 @@ static bool is_diverted(struct exchange *ex, int *status)
 {
     if (!ex->path || ex->req.path.len == 0)
         return false;
-    for (size_t i = 0; i < module_count(); i++)
-        if (module_at(i)->refuse && module_at(i)->refuse(ex, status))
+    const struct module_list *list = &module_lists()->refuse;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i]->refuse(ex, status))
             return true;
     return false;
 }
@@ -429,10 +428,9 @@ void exchange_end(struct exchange *ex)
     body_close(ex->resp.body);
     body_close(ex->req.body);
     count(ex);
-    if (ex->path)
-        for (size_t i = 0; i < module_count(); i++)
-            if (module_at(i)->log)
-                module_at(i)->log(ex);
+    const struct module_list *list = &module_lists()->log;
+    for (size_t i = 0; ex->path && i < list->count; i++)
+        list->items[i]->log(ex);
     list_remove(&ex->node);
     ex->magic = 0;
     // What was deferred may still look at the snapshot.

@@ -7,18 +7,34 @@
 #include "core/module_block.h"
 #include "core/snapshot.h"
 
-#define MODULES_MAX 64
-
-static struct module *modules[MODULES_MAX];
+static struct module *modules[MODULE_MAX];
 static size_t registered;
+static struct module_lists lists;
+
+static void append(struct module_list *list, struct module *m, bool has_it)
+{
+    if (has_it)
+        list->items[list->count++] = m;
+}
 
 void module_register(struct module *m)
 {
-    ASSERT(registered < MODULES_MAX);
+    ASSERT(registered < MODULE_MAX);
     for (size_t i = 0; i < m->key_count; i++)
         ASSERT(!module_key(str_c(m->keys[i].name), NULL)); // one directive, one owner
     m->index = registered;
     modules[registered++] = m;
+    for (size_t i = 0; i < PHASE_COUNT; i++)
+        append(&lists.hooks[i], m, m->hooks[i]);
+    append(&lists.respond, m, m->respond);
+    append(&lists.refuse, m, m->refuse);
+    append(&lists.log, m, m->log);
+    append(&lists.runs_script, m, m->runs_script);
+}
+
+const struct module_lists *module_lists(void)
+{
+    return &lists;
 }
 
 size_t module_count(void)

@@ -74,6 +74,23 @@ struct module {
 // in order.
 void module_register(struct module *m);
 
+#define MODULE_MAX 64
+
+// Modules that have one kind of hook, in the order of registration.
+struct module_list {
+    struct module *items[MODULE_MAX];
+    size_t count;
+};
+
+// Who is to be called when: a request asks these only, not all modules.
+struct module_lists {
+    struct module_list hooks[PHASE_COUNT];
+    struct module_list respond, refuse, log, runs_script;
+};
+
+// module_lists returns them; they are complete when the last module is registered.
+const struct module_lists *module_lists(void);
+
 // module_count and module_at walk the registered modules in order.
 size_t module_count(void);
 struct module *module_at(size_t index);

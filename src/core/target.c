@@ -46,11 +46,10 @@ uint64_t target_check_us(const struct exchange *ex)
 
 bool target_is_script(const struct exchange *ex, struct str file_name)
 {
-    for (size_t i = 0; i < module_count(); i++) {
-        const struct module *m = module_at(i);
-        if (m->runs_script && m->runs_script(ex, file_name))
+    const struct module_list *list = &module_lists()->runs_script;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i]->runs_script(ex, file_name))
             return true;
-    }
     return false;
 }
 
