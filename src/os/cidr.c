@@ -54,8 +54,8 @@ static bool clear_behind(struct cidr *range)
     unsigned size = range->is_v6 ? 16 : 4;
     for (unsigned i = 0; i < size; i++) {
         unsigned keep = range->bits <= i * 8 ? 0 : range->bits - i * 8;
-        uint8_t mask = keep >= 8 ? 0xff : (uint8_t)(0xff00u >> keep);
-        was_set = was_set || (range->address[i] & ~mask & 0xff);
+        unsigned mask = keep >= 8 ? 0xffu : 0xff00u >> keep & 0xffu;
+        was_set = was_set || (range->address[i] & ~mask);
         range->address[i] = (uint8_t)(range->address[i] & mask);
     }
     return was_set;
