@@ -130,7 +130,7 @@ static void fail(struct lsapi_conv *conv, int status, const char *event, struct 
     struct exchange *ex = conv->exchange;
     if (conv->responded) {
         ex->facts.cause = cause;
-        log_warn(exchange_scope(ex), event, "%.*s The answer was cut.", STR_ARG(cause));
+        exchange_log(ex, event, arena_fmt(&ex->arena, "%.*s The answer was cut.", STR_ARG(cause)));
         return;
     }
     conv->responded = true;

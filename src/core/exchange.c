@@ -160,7 +160,7 @@ static bool find_site(struct exchange *ex)
         ex->site = snapshot_site(ex->snapshot, ex->req.host);
     if (ex->site)
         return true;
-    exchange_refuse(ex, 503, NULL, "There is no site in the configuration.");
+    exchange_refuse(ex, 503, "config.no_site", "There is no site in the configuration.");
     return false;
 }
 
@@ -344,6 +344,17 @@ static bool is_diverted(struct exchange *ex, int *status)
     return false;
 }
 
+void exchange_log(struct exchange *ex, const char *event, struct str text)
+{
+    char worker[32] = "";
+    struct str site = ex->site ? ex->site->name : STR("-");
+    struct str app = ex->facts.app;
+    if (ex->facts.worker_pid)
+        (void)snprintf(worker, sizeof worker, ", worker %d", (int)ex->facts.worker_pid);
+    log_warn(exchange_scope(ex), event, "site %.*s%s%.*s%s: %.*s", STR_ARG(site),
+             app.len ? ", app " : "", STR_ARG(app), worker, STR_ARG(text));
+}
+
 void exchange_refuse(struct exchange *ex, int status, const char *event, const char *cause, ...)
 {
     if (ex->aborted)
@@ -356,7 +367,7 @@ void exchange_refuse(struct exchange *ex, int status, const char *event, const c
     ASSERT(len >= 0);
     struct str text = str_n(room, (size_t)len < sizeof room ? (size_t)len : sizeof room - 1);
     if (event)
-        log_warn(exchange_scope(ex), event, "%s", room);
+        exchange_log(ex, event, text);
     if (status >= 500)
         ex->facts.cause = arena_dup(&ex->arena, text);
 

@@ -175,5 +175,8 @@ void exchange_abort(struct exchange *ex);
 // exchange_end logs, counts, closes bodies and frees. By the front, exactly once.
 void exchange_end(struct exchange *ex);
 
+// exchange_log logs a warning about the exchange that names its site, app and worker.
+void exchange_log(struct exchange *ex, const char *event, struct str text);
+
 // exchange_scope writes "req ID" for log_write. Returns a text in the exchange.
 const char *exchange_scope(struct exchange *ex);

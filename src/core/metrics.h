@@ -27,6 +27,7 @@
  X(bytes_in, "Bytes read from clients.")                                                        \
  X(bytes_out, "Bytes written to clients.")                                                      \
  X(spool_bytes, "Bytes of bodies written to temporary files.")                                  \
+ X(spool_refused, "Requests refused because temporary files have reached a limit, or failed.")  \
  X(queue_waits, "Requests that had to wait for a worker.")                                      \
  X(queue_full, "Requests refused because an app's queue was full.")                             \
  X(queue_timeouts, "Requests refused because they waited too long for a worker.")               \

@@ -286,6 +286,8 @@ int64_t spool_max(const struct exchange *ex)
 void spool_refuse(struct exchange *ex, const struct spool *s, enum spool_result result)
 {
     const struct spool_conf *conf = module_conf(ex, &spool_module);
+    if (result == SPOOL_NO_ROOM || result == SPOOL_DISK_FULL || result == SPOOL_FAILED)
+        metrics_add(&ex->thread->metrics, spool_refused, 1);
     switch (result) {
     case SPOOL_TOO_LARGE:
         ex->resp.close = true;
