@@ -13,6 +13,9 @@
  *
  * A worker serves one request at a time. All functions are for the thread that is inside `serve`,
  * and all text is borrowed until `serve` returns.
+ *
+ * A program may fork while it serves. The exchange stays with the worker: what the copy writes is
+ * dropped, and when it returns from `serve` it leaves in the orderly way.
  */
 #ifndef GODWIT_APP_H
 #define GODWIT_APP_H

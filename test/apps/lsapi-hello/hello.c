@@ -9,6 +9,7 @@
 //   ?finish       answer, then go on for a while (the answer holds no trace of it)
 //   ?crash ?hang ?exit=N ?noanswer           what bad programs do
 //   ?fork         leave a process behind that holds all descriptors
+//   ?copy         fork; the copy does what it can to disturb, and ends as a worker would
 //   ?pid          this worker's number
 //
 // HELLO_BOOT=crash|hang|fail does it while booting, HELLO_PRELOAD=crash|hang|fail while loading.
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "godwit_app.h"
@@ -177,15 +179,33 @@ static void run_noanswer(struct godwit_app_request *req, long number)
     run_hang(req, 0);
 }
 
+// Not by fork, of which the library hears.
 static void run_fork(struct godwit_app_request *req, long number)
 {
-    pid_t pid = fork();
+    pid_t pid = _Fork();
     if (pid == 0) {
         sleep(number > 0 ? (unsigned)number : 60);
         _exit(0);
     }
     start(req);
     say(req, "forked\n");
+}
+
+static void run_copy(struct godwit_app_request *req, long number)
+{
+    (void)number;
+    start(req);
+    say(req, "begin\n");
+    pid_t pid = fork();
+    if (pid == 0) {
+        say(req, "copy\n");
+        godwit_app_flush(req);
+        godwit_app_finish(req);
+        return;
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    say(req, WIFEXITED(status) && WEXITSTATUS(status) == 0 ? "end\n" : "the copy went wrong\n");
 }
 
 static void run_pid(struct godwit_app_request *req, long number)
@@ -212,6 +232,7 @@ static const struct word WORDS[] = {
     {"exit", run_exit},
     {"noanswer", run_noanswer},
     {"fork", run_fork},
+    {"copy", run_copy},
     {"pid", run_pid},
 };
 

@@ -163,6 +163,23 @@ static void a_finished_request_detaches_the_worker(void **unused)
     stop();
 }
 
+static void a_copy_disturbs_nobody(void **unused)
+{
+    (void)unused;
+    struct driver_worker w;
+    struct scoreboard_record rec;
+    start(NULL);
+    assert_true(driver_worker_start(&driver, 2, &w));
+    expect_ok(w.conn, "copy", "begin\nend\n");
+    expect_ok(w.conn, "", "Hello, world\n");
+    state_is(2, SCOREBOARD_IDLE);
+    assert_true(scoreboard_get(driver.board, 2, &rec));
+    assert_int_equal(rec.pid, w.pid);
+    assert_int_equal(rec.requests, 2);
+    assert_int_equal(driver_worker_stop(&w), 0);
+    stop();
+}
+
 static void a_bad_program_ends_only_its_worker(void **unused)
 {
     (void)unused;
@@ -311,6 +328,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_worker_serves_until_its_connection_closes),
         cmocka_unit_test(requests_and_answers_are_whole),
         cmocka_unit_test(a_finished_request_detaches_the_worker),
+        cmocka_unit_test(a_copy_disturbs_nobody),
         cmocka_unit_test(a_bad_program_ends_only_its_worker),
         cmocka_unit_test(sigterm_ends_an_idle_worker_at_once),
         cmocka_unit_test(sigterm_lets_a_request_finish),
