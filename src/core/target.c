@@ -12,7 +12,12 @@
 
 struct target_conf {
     int64_t file_check_ms;
+    int links; // enum look_links
 };
+
+static const char *const LINKS[] = {"follow", "owner", "off", NULL};
+
+STATIC_ASSERT(LOOK_LINKS_FOLLOW == 0 && LOOK_LINKS_OWNER == 1 && LOOK_LINKS_OFF == 2);
 
 static const struct key KEYS[] = {
     {
@@ -29,6 +34,18 @@ static const struct key KEYS[] = {
                 "looks for each request.",
         .example = "5s",
     },
+    {
+        .name = "symlinks",
+        .type = &KEY_ENUM,
+        .offset = offsetof(struct target_conf, links),
+        .scopes = KEY_TOP | KEY_SITE | KEY_PATH,
+        .def = "follow",
+        .words = LINKS,
+        .help = "Which symbolic links below the root are followed: follow, all; owner, those "
+                "that belong to the owner of what they lead to; off, none. What lies behind "
+                "another is answered with 403. The root itself may always be one.",
+        .example = "owner",
+    },
 };
 
 struct module target_module = {
@@ -37,6 +54,23 @@ struct module target_module = {
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct target_conf),
 };
+
+static enum look_links links_of(const struct exchange *ex)
+{
+    const struct target_conf *conf = module_conf(ex, &target_module);
+    return (enum look_links)conf->links;
+}
+
+struct target_look target_look(const struct exchange *ex, struct str path)
+{
+    return target_cache_look(ex->thread, path, ex->target.root.len, links_of(ex),
+                             target_check_us(ex));
+}
+
+int target_open(const struct exchange *ex, struct str path)
+{
+    return look_below_open(path.ptr, ex->target.root.len, links_of(ex));
+}
 
 uint64_t target_check_us(const struct exchange *ex)
 {
@@ -111,7 +145,8 @@ void target_find(struct exchange *ex, struct str root, struct str prefix, struct
     ASSERT(below.len == 0 || below.ptr[0] == '/');
     struct target *target = &ex->target;
     struct str path = join(&ex->arena, root, below);
-    struct target_look look = target_cache_look(ex->thread, path, root.len, target_check_us(ex));
+    struct target_look look =
+        target_cache_look(ex->thread, path, root.len, links_of(ex), target_check_us(ex));
     // The part of the URL that names the file, without path info.
     size_t part_len = look.part_len < root.len ? root.len : look.part_len;
     size_t file_url_len = prefix.len + part_len - root.len;

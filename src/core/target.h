@@ -12,8 +12,9 @@
 #include "core/module.h"
 
 struct exchange;
+struct target_look; // of core/target_cache.h
 
-extern struct module target_module; // directive file_check
+extern struct module target_module; // directives file_check, symlinks
 
 enum target_kind {
     TARGET_UNKNOWN, // not looked up yet
@@ -50,6 +51,14 @@ void target_find(struct exchange *ex, struct str root, struct str prefix, struct
 
 // target_is_script tells whether a module of the exchange's path runs files of this name.
 bool target_is_script(const struct exchange *ex, struct str file_name);
+
+// target_look tells what stands at `path`, NUL-terminated behind, below the target's root; as
+// target_find would see it.
+struct target_look target_look(const struct exchange *ex, struct str path);
+
+// target_open opens a file below the target's root to be read, following links as `symlinks` says.
+// Descriptor or -errno.
+MUST_USE int target_open(const struct exchange *ex, struct str path);
 
 // target_check_us is how long a look at the file system may be trusted here (file_check).
 uint64_t target_check_us(const struct exchange *ex);

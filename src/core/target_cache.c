@@ -16,6 +16,7 @@ struct entry {
     struct list_node node; // in present or absent
     uint64_t seen_us;
     size_t root_len;
+    enum look_links links;
     struct target_look look;
     size_t path_len;
     char path[];
@@ -74,14 +75,14 @@ static struct target_look look_of(const struct look *look, size_t part_len)
 // Walks the segments of the path, in `room`, to the first that is no directory. What the path names
 // can only be a regular file with more path behind it: the caller has seen that the whole is
 // nothing.
-static struct target_look walk(char *room, size_t path_len, size_t root_len)
+static struct target_look walk(char *room, size_t path_len, size_t root_len, enum look_links links)
 {
     struct look look = {.kind = LOOK_DIR};
     for (size_t at = root_len + 1; at < path_len && look.kind == LOOK_DIR; at++) {
         if (room[at] != '/')
             continue;
         room[at] = '\0';
-        int rc = look_at(room, &look);
+        int rc = look_below_at(room, root_len, links, &look);
         room[at] = '/';
         if (rc < 0)
             break;
@@ -91,21 +92,21 @@ static struct target_look walk(char *room, size_t path_len, size_t root_len)
     return (struct target_look){.seen = TARGET_SEEN_NOTHING, .part_len = path_len};
 }
 
-static struct target_look look_now(struct str path, size_t root_len)
+static struct target_look look_now(struct str path, size_t root_len, enum look_links links)
 {
     struct look look;
-    int rc = look_at(path.ptr, &look);
+    int rc = look_below_at(path.ptr, root_len, links, &look);
     if (rc == 0)
         return look_of(&look, path.len);
     struct target_look nothing = {.seen = TARGET_SEEN_NOTHING, .part_len = path.len};
-    if (rc == -EACCES || rc == -EPERM)
+    if (rc == -EACCES || rc == -EPERM || (rc == -ELOOP && links != LOOK_LINKS_FOLLOW))
         nothing.seen = TARGET_SEEN_FORBIDDEN;
     // Only these may come from a file that is followed by more path.
     if (rc != -ENOTDIR && rc != -ENAMETOOLONG)
         return nothing;
     char *room = mem_alloc(path.len + 1);
     memcpy(room, path.ptr, path.len);
-    struct target_look found = walk(room, path.len, root_len);
+    struct target_look found = walk(room, path.len, root_len, links);
     mem_free(room);
     return found;
 }
@@ -121,15 +122,12 @@ static void make_room(struct cache *c, bool absent)
         drop(c, CONTAINER_OF(oldest, struct entry, node));
 }
 
-static void remember(struct cache *c, struct str path, size_t root_len, uint64_t now_us,
-                     const struct target_look *look)
+static void remember(struct cache *c, struct str path, const struct entry *facts)
 {
-    bool absent = look->seen == TARGET_SEEN_NOTHING;
+    bool absent = facts->look.seen == TARGET_SEEN_NOTHING;
     make_room(c, absent);
     struct entry *e = mem_alloc(sizeof *e + path.len + 1);
-    e->seen_us = now_us;
-    e->root_len = root_len;
-    e->look = *look;
+    *e = *facts;
     e->path_len = path.len;
     memcpy(e->path, path.ptr, path.len);
     map_put(&c->map, str_n(e->path, e->path_len), e);
@@ -138,22 +136,27 @@ static void remember(struct cache *c, struct str path, size_t root_len, uint64_t
 }
 
 struct target_look target_cache_look(struct thread *t, struct str path, size_t root_len,
-                                     uint64_t check_us)
+                                     enum look_links links, uint64_t check_us)
 {
     ASSERT(path.ptr[path.len] == '\0' && root_len <= path.len);
     if (check_us == 0 || path.len > TARGET_CACHE_PATH_MAX)
-        return look_now(path, root_len);
+        return look_now(path, root_len, links);
     struct cache *c = cache_of(t);
     uint64_t now_us = loop_now_us(t->loop);
     struct entry *e = map_find(&c->map, path);
-    if (e && e->root_len == root_len && now_us - e->seen_us < check_us) {
+    if (e && e->root_len == root_len && e->links == links && now_us - e->seen_us < check_us) {
         list_remove(&e->node);
         list_push_back(e->look.seen == TARGET_SEEN_NOTHING ? &c->absent : &c->present, &e->node);
         return e->look;
     }
     if (e)
         drop(c, e);
-    struct target_look look = look_now(path, root_len);
-    remember(c, path, root_len, now_us, &look);
-    return look;
+    struct entry facts = {
+        .seen_us = now_us,
+        .root_len = root_len,
+        .links = links,
+        .look = look_now(path, root_len, links),
+    };
+    remember(c, path, &facts);
+    return facts.look;
 }

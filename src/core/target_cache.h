@@ -9,7 +9,7 @@
 
 #include "base/compiler.h"
 #include "base/str.h"
-#include "os/look.h"
+#include "os/look_below.h"
 
 struct thread;
 
@@ -34,6 +34,7 @@ struct target_look {
 };
 
 // target_cache_look tells what stands at `path` (absolute, NUL-terminated behind; its first
-// root_len bytes are a root, taken as one piece), seen at most `check_us` ago (0: now).
+// root_len bytes are a root, taken as one piece), seen at most `check_us` ago (0: now). What lies
+// behind a link that is not to be followed is forbidden.
 struct target_look target_cache_look(struct thread *t, struct str path, size_t root_len,
-                                     uint64_t check_us);
+                                     enum look_links links, uint64_t check_us);

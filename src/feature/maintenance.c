@@ -63,8 +63,8 @@ static enum phase_result access(struct exchange *ex)
     const struct maintenance_conf *conf = module_conf(ex, &maintenance_module);
     if (!conf->file.len)
         return PHASE_NEXT;
-    struct target_look look =
-        target_cache_look(ex->thread, conf->file, conf->file.len, target_check_us(ex));
+    struct target_look look = target_cache_look(ex->thread, conf->file, conf->file.len,
+                                                LOOK_LINKS_FOLLOW, target_check_us(ex));
     if (look.seen == TARGET_SEEN_NOTHING)
         return PHASE_NEXT;
     header_list_set_id(&ex->resp.headers, HEADER_RETRY_AFTER,

@@ -8,7 +8,11 @@
 #include "base/assert.h"
 #include "core/exchange.h"
 #include "core/target.h"
+#include "feature/static_body.h"
 #include "feature/static_cache.h"
+#include "feature/static_conf.h"
+#include "feature/static_type.h"
+#include "feature/static_variant.h"
 #include "http/condition.h"
 #include "http/range.h"
 #include "os/fd.h"
@@ -17,26 +21,6 @@
 // A file changed this shortly before it was read may change again within the same tick of the file
 // system's clock, and look the same: it is not kept.
 #define SETTLED_AFTER_S 2
-
-struct static_conf {
-    int64_t cache_bytes_max;
-};
-
-static const struct key KEYS[] = {
-    {
-        .name = "file_cache",
-        .type = &KEY_SIZE,
-        .offset = offsetof(struct static_conf, cache_bytes_max),
-        .scopes = KEY_TOP,
-        .def = "8m",
-        .min = 0,
-        .max = (int64_t)1 << 40,
-        .unit = "bytes",
-        .help = "How much memory each thread may use to keep small files (up to 16 KiB each), so "
-                "that they are sent without opening them. 0 keeps none.",
-        .example = "32m",
-    },
-};
 
 // Sources that are sent to nobody when no app runs them.
 static bool is_source(struct str name)
@@ -57,12 +41,6 @@ static void unref_file(void *arg)
     static_cache_unref(arg);
 }
 
-// A file ready to be answered with: held until the exchange is over.
-struct opened {
-    const struct static_file *file;
-    int fd; // FD_NONE: the content is in memory
-};
-
 static bool read_content(int fd, char *room, size_t size)
 {
     size_t len = 0;
@@ -75,55 +53,49 @@ static bool read_content(int fd, char *room, size_t size)
     return true;
 }
 
-// Makes the description of what `fd` is open on; small content is read and kept.
-static struct opened describe(struct exchange *ex, int fd, const struct look *facts)
+// Makes the description of what `fd` is open on; small content is read.
+static struct static_file *describe(struct exchange *ex, struct str path, int fd,
+                                    const struct look *facts)
 {
+    const struct static_conf *conf = module_conf(ex, &static_module);
     struct thread *t = ex->thread;
     const char *bytes = NULL;
     // The scratch holds nothing of ours between two calls.
     if (facts->size <= STATIC_CACHE_FILE_BYTES_MAX
         && read_content(fd, t->scratch, (size_t)facts->size))
         bytes = t->scratch;
-    struct static_file *file = static_cache_new(ex->target.file, facts, bytes);
-    arena_defer(&ex->arena, unref_file, file);
-    if (!bytes)
-        return (struct opened){file, fd};
-    fd_close(&fd);
-    const struct static_conf *conf = module_conf(ex, &static_module);
-    if (facts->mtime_s + SETTLED_AFTER_S < loop_wall_us(t->loop) / 1000000)
-        static_cache_put(t, file, conf->cache_bytes_max);
-    return (struct opened){file, FD_NONE};
+    struct static_file *file = static_cache_new(path, facts, bytes, fd);
+    if (bytes)
+        fd_close(&fd);
+    if (!bytes || facts->mtime_s + SETTLED_AFTER_S < loop_wall_us(t->loop) / 1000000)
+        static_cache_put(t, file, conf->cache_bytes_max, conf->open_files_max);
+    return file;
 }
 
-// 0 or -errno; -ENOENT when there is no regular file any more.
-static int open_file(struct exchange *ex, struct opened *out)
+// The file is the exchange's until it is over. 0 or -errno; -ENOENT when there is no regular file
+// any more.
+static int open_file(struct exchange *ex, const struct static_variant *variant,
+                     struct static_file **out)
 {
-    const struct target *target = &ex->target;
-    struct look facts = {
-        .kind = LOOK_FILE,
-        .size = target->size,
-        .mtime_s = target->mtime_s,
-        .mtime_ns = target->mtime_ns,
-        .inode = target->inode,
-    };
-    struct static_file *kept = static_cache_find(ex->thread, target->file, &facts);
-    if (kept) {
-        arena_defer(&ex->arena, unref_file, kept);
-        *out = (struct opened){kept, FD_NONE};
-        return 0;
+    struct static_file *file = static_cache_find(ex->thread, variant->path, &variant->facts);
+    if (!file) {
+        int fd = target_open(ex, variant->path);
+        if (fd < 0)
+            return fd;
+        // What was opened may be another file than the one seen before.
+        struct look facts;
+        int rc = look_behind(fd, &facts);
+        if (rc == 0 && facts.kind != LOOK_FILE)
+            rc = -ENOENT;
+        if (rc < 0) {
+            fd_close(&fd);
+            return rc;
+        }
+        file = describe(ex, variant->path, fd, &facts);
     }
-    int fd = look_open(target->file.ptr);
-    if (fd < 0)
-        return fd;
-    // What was opened may be another file than the one seen before.
-    int rc = look_behind(fd, &facts);
-    if (rc == 0 && facts.kind != LOOK_FILE)
-        rc = -ENOENT;
-    if (rc < 0)
-        fd_close(&fd);
-    else
-        *out = describe(ex, fd, &facts);
-    return rc;
+    arena_defer(&ex->arena, unref_file, file);
+    *out = file;
+    return 0;
 }
 
 static void refuse_open(struct exchange *ex, int error)
@@ -131,12 +103,13 @@ static void refuse_open(struct exchange *ex, int error)
     switch (error) {
     case ENOENT:
     case ENOTDIR:
-    case ELOOP:
+    case ENXIO: // a pipe or socket in its place
     case ENAMETOOLONG:
         exchange_refuse(ex, 404, NULL, "There is no such file.");
         break;
     case EACCES:
     case EPERM:
+    case ELOOP:
         exchange_refuse(ex, 403, NULL, "The server may not read this file.");
         break;
     default:
@@ -168,23 +141,35 @@ static enum condition_result evaluate(const struct exchange *ex, const struct st
                           out_range_applies);
 }
 
-static void set_body(struct exchange *ex, struct opened *opened, uint64_t first, uint64_t len)
+static void set_whole(struct exchange *ex, const struct static_file *file)
 {
-    ex->resp.body = opened->fd == FD_NONE
-                        ? body_text(&ex->arena, str_n(opened->file->content.ptr + first, len))
-                        : body_file(&ex->arena, opened->fd, (off_t)first, len);
-    opened->fd = FD_NONE;
+    struct range all = {0, (uint64_t)file->facts.size};
+    ex->resp.status = 200;
+    ex->resp.body = file->fd == FD_NONE ? body_text(&ex->arena, file->content)
+                                        : static_body_range(&ex->arena, file, &all);
 }
 
-static void answer_range(struct exchange *ex, struct opened *opened, const struct range *range)
+static void set_range(struct exchange *ex, const struct static_file *file,
+                      const struct range *range)
 {
     ex->resp.status = 206;
     header_list_add_id(&ex->resp.headers, HEADER_CONTENT_RANGE,
                        arena_fmt(&ex->arena, "bytes %llu-%llu/%lld",
                                  (unsigned long long)range->first,
                                  (unsigned long long)(range->first + range->len - 1),
-                                 (long long)opened->file->facts.size));
-    set_body(ex, opened, range->first, range->len);
+                                 (long long)file->facts.size));
+    ex->resp.body = static_body_range(&ex->arena, file, range);
+}
+
+static void set_ranges(struct exchange *ex, const struct static_file *file,
+                       const struct range_set *set, struct str content_type)
+{
+    struct str boundary = arena_fmt(&ex->arena, "part-%s", ex->id);
+    ex->resp.status = 206;
+    header_list_set_id(
+        &ex->resp.headers, HEADER_CONTENT_TYPE,
+        arena_fmt(&ex->arena, "multipart/byteranges; boundary=%.*s", STR_ARG(boundary)));
+    ex->resp.body = static_body_ranges(&ex->arena, file, set, content_type, boundary);
 }
 
 static void refuse_range(struct exchange *ex, const struct static_file *file)
@@ -194,31 +179,42 @@ static void refuse_range(struct exchange *ex, const struct static_file *file)
     exchange_refuse(ex, 416, NULL, "The range lies behind the end of the file.");
 }
 
-// Tells whether the exchange was answered with a refusal.
-static bool answer_content(struct exchange *ex, struct opened *opened, bool range_applies)
+// Ranges that come to more than the whole are answered with that (RFC 9110 §14.2).
+static bool is_less_than_all(const struct range_set *set, uint64_t size)
 {
-    uint64_t size = (uint64_t)opened->file->facts.size;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < set->count; i++)
+        bytes += set->ranges[i].len;
+    return set->count == 1 || bytes < size;
+}
+
+static void answer_content(struct exchange *ex, const struct static_file *file, bool range_applies)
+{
+    const struct static_conf *conf = module_conf(ex, &static_module);
+    struct str content_type = static_type_of(conf, ex->target.file, &ex->arena);
+    uint64_t size = (uint64_t)file->facts.size;
     struct range_set set = {.count = 0};
     enum range_result result = RANGE_NONE;
     if (range_applies)
         result = range_parse(header_list_value(&ex->req.headers, HEADER_RANGE), size, &set);
     if (result == RANGE_UNSATISFIABLE) {
-        refuse_range(ex, opened->file);
-        return true;
+        refuse_range(ex, file);
+        return;
     }
-    // Several ranges may be answered with the whole (RFC 9110 §14.2).
-    if (result == RANGE_OK && set.count == 1) {
-        answer_range(ex, opened, &set.ranges[0]);
-    } else {
-        ex->resp.status = 200;
-        set_body(ex, opened, 0, size);
-    }
-    return false;
+    header_list_add_id(&ex->resp.headers, HEADER_CONTENT_TYPE, content_type);
+    header_list_add_id(&ex->resp.headers, HEADER_ACCEPT_RANGES, STR("bytes"));
+    if (result != RANGE_OK || !is_less_than_all(&set, size))
+        set_whole(ex, file);
+    else if (set.count == 1)
+        set_range(ex, file, &set.ranges[0]);
+    else
+        set_ranges(ex, file, &set, content_type);
+    exchange_respond(ex);
 }
 
-static void answer(struct exchange *ex, struct opened *opened)
+static void answer(struct exchange *ex, const struct static_file *file,
+                   const struct static_variant *variant)
 {
-    const struct static_file *file = opened->file;
     bool range_applies = false;
     enum condition_result verdict = evaluate(ex, file, &range_applies);
     if (verdict == CONDITION_FAILED) {
@@ -228,15 +224,16 @@ static void answer(struct exchange *ex, struct opened *opened)
     struct header_list *headers = &ex->resp.headers;
     header_list_add_id(headers, HEADER_LAST_MODIFIED, file->last_modified);
     header_list_add_id(headers, HEADER_ETAG, file->etag);
+    if (variant->varies)
+        header_list_add_id(headers, HEADER_VARY, STR("Accept-Encoding"));
     if (verdict == CONDITION_NOT_MODIFIED) {
         ex->resp.status = 304;
-    } else {
-        header_list_add_id(headers, HEADER_CONTENT_TYPE, file->content_type);
-        header_list_add_id(headers, HEADER_ACCEPT_RANGES, STR("bytes"));
-        if (answer_content(ex, opened, range_applies))
-            return;
+        exchange_respond(ex);
+        return;
     }
-    exchange_respond(ex);
+    if (variant->coding.len)
+        header_list_add_id(headers, HEADER_CONTENT_ENCODING, variant->coding);
+    answer_content(ex, file, range_applies);
 }
 
 static void serve(struct exchange *ex)
@@ -251,14 +248,13 @@ static void serve(struct exchange *ex)
                         "No app runs this script, and its source is not sent.");
         return;
     }
-    struct opened opened;
-    int rc = open_file(ex, &opened);
-    if (rc < 0) {
+    struct static_variant variant = static_variant_choose(module_conf(ex, &static_module), ex);
+    struct static_file *file;
+    int rc = open_file(ex, &variant, &file);
+    if (rc < 0)
         refuse_open(ex, -rc);
-        return;
-    }
-    answer(ex, &opened);
-    fd_close(&opened.fd);
+    else
+        answer(ex, file, &variant);
 }
 
 static enum phase_result handle(struct exchange *ex)
@@ -285,8 +281,8 @@ static enum phase_result handle(struct exchange *ex)
 
 struct module static_module = {
     .name = "static",
-    .keys = KEYS,
-    .key_count = ARRAY_LEN(KEYS),
+    .keys = STATIC_CONF_KEYS,
+    .key_count = STATIC_CONF_KEY_COUNT,
     .conf_size = sizeof(struct static_conf),
     .hooks = {[PHASE_HANDLE] = handle},
 };

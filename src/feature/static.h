@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// static -- answers with files: conditional requests, single ranges, small files from memory,
-// others by sendfile. Makes no listings and no redirects (index does), runs no script.
+// static -- answers with files: conditional requests, ranges, compressed files that lie beside
+// them; small files from memory, others by sendfile. Makes no listings and no redirects (index
+// does), runs no script.
 #pragma once
 
 #include "core/module.h"

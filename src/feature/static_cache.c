@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// static_cache -- see static_cache.h. The file used longest ago is dropped first.
+// static_cache -- see static_cache.h. Of each kind the file used longest ago is dropped first.
 #include "feature/static_cache.h"
 
 #include <string.h>
@@ -8,12 +8,15 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/wr.h"
-#include "http/mime.h"
+#include "os/fd.h"
 
 struct cache {
+    struct thread *thread;
     struct map map; // path -> file
-    struct list files;
-    int64_t bytes;
+    struct list in_memory, open;
+    int64_t bytes;      // in_memory
+    int64_t open_count; // open
+    struct loop_timer timer;
 };
 
 static const char CACHE_OWNER;
@@ -27,17 +30,38 @@ static void drop(struct cache *c, struct static_file *file)
 {
     map_remove(&c->map, file->path);
     list_remove(&file->node);
-    c->bytes -= cost(file);
+    if (file->fd == FD_NONE)
+        c->bytes -= cost(file);
+    else
+        c->open_count--;
     static_cache_unref(file);
 }
 
 static void free_cache(void *data)
 {
     struct cache *c = data;
-    list_foreach(&c->files, struct static_file, node, file)
+    loop_timer_stop(&c->timer);
+    list_foreach(&c->in_memory, struct static_file, node, file)
+        drop(c, file);
+    list_foreach(&c->open, struct static_file, node, file)
         drop(c, file);
     map_done(&c->map);
     mem_free(c);
+}
+
+static void on_timer(struct loop_timer *timer)
+{
+    struct cache *c = CONTAINER_OF(timer, struct cache, timer);
+    uint64_t now_us = loop_now_us(c->thread->loop);
+    struct list_node *oldest;
+    while ((oldest = list_first(&c->open)) != NULL) {
+        struct static_file *file = CONTAINER_OF(oldest, struct static_file, node);
+        if (now_us - file->used_us < STATIC_CACHE_OPEN_US)
+            break;
+        drop(c, file);
+    }
+    if (oldest)
+        loop_timer_start(c->thread->loop, timer, STATIC_CACHE_OPEN_US);
 }
 
 static struct cache *cache_of(struct thread *t)
@@ -45,7 +69,10 @@ static struct cache *cache_of(struct thread *t)
     struct cache *c = thread_attached(t, &CACHE_OWNER);
     if (!c) {
         c = mem_new(struct cache);
-        list_init(&c->files);
+        c->thread = t;
+        c->timer.on_expired = on_timer;
+        list_init(&c->in_memory);
+        list_init(&c->open);
         thread_attach(t, &CACHE_OWNER, c, free_cache);
     }
     return c;
@@ -66,7 +93,8 @@ static struct str make_etag(char *room, const struct look *facts)
     return wr_view(&w);
 }
 
-struct static_file *static_cache_new(struct str path, const struct look *facts, const char *bytes)
+struct static_file *static_cache_new(struct str path, const struct look *facts, const char *bytes,
+                                     int fd)
 {
     size_t content_len = bytes ? (size_t)facts->size : 0;
     struct static_file *file = mem_alloc(sizeof *file + path.len + content_len);
@@ -74,6 +102,7 @@ struct static_file *static_cache_new(struct str path, const struct look *facts, 
     memcpy(room, path.ptr, path.len);
     file->refs = 1;
     file->facts = *facts;
+    file->fd = bytes ? FD_NONE : fd;
     file->path = str_n(room, path.len);
     if (bytes) {
         if (content_len)
@@ -82,25 +111,55 @@ struct static_file *static_cache_new(struct str path, const struct look *facts, 
     }
     file->etag = make_etag(file->etag_room, facts);
     file->last_modified = date_format(facts->mtime_s, file->date_room);
-    file->content_type = mime_content_type(file->path);
     return file;
 }
 
-void static_cache_put(struct thread *t, struct static_file *file, int64_t bytes_max)
+static void drop_oldest(struct cache *c, struct list *list)
+{
+    drop(c, CONTAINER_OF(list_first(list), struct static_file, node));
+}
+
+static void keep(struct cache *c, struct static_file *file, struct list *list)
+{
+    file->refs++;
+    file->used_us = loop_now_us(c->thread->loop);
+    map_put(&c->map, file->path, file);
+    list_push_back(list, &file->node);
+}
+
+static void put_in_memory(struct cache *c, struct static_file *file, int64_t bytes_max)
+{
+    if (cost(file) > bytes_max)
+        return;
+    while (c->bytes + cost(file) > bytes_max)
+        drop_oldest(c, &c->in_memory);
+    c->bytes += cost(file);
+    keep(c, file, &c->in_memory);
+}
+
+static void put_open(struct cache *c, struct static_file *file, int64_t open_max)
+{
+    if (open_max == 0)
+        return;
+    while (c->open_count >= open_max)
+        drop_oldest(c, &c->open);
+    c->open_count++;
+    keep(c, file, &c->open);
+    if (!loop_timer_is_armed(&c->timer))
+        loop_timer_start(c->thread->loop, &c->timer, STATIC_CACHE_OPEN_US);
+}
+
+void static_cache_put(struct thread *t, struct static_file *file, int64_t bytes_max,
+                      int64_t open_max)
 {
     struct cache *c = cache_of(t);
     struct static_file *old = map_find(&c->map, file->path);
     if (old)
         drop(c, old);
-    if (cost(file) > bytes_max)
-        return;
-    struct list_node *oldest;
-    while (c->bytes + cost(file) > bytes_max && (oldest = list_first(&c->files)) != NULL)
-        drop(c, CONTAINER_OF(oldest, struct static_file, node));
-    file->refs++;
-    map_put(&c->map, file->path, file);
-    list_push_back(&c->files, &file->node);
-    c->bytes += cost(file);
+    if (file->fd == FD_NONE)
+        put_in_memory(c, file, bytes_max);
+    else
+        put_open(c, file, open_max);
 }
 
 static bool is_same(const struct look *a, const struct look *b)
@@ -116,7 +175,8 @@ struct static_file *static_cache_find(struct thread *t, struct str path, const s
     if (!file || !is_same(&file->facts, facts))
         return NULL;
     list_remove(&file->node);
-    list_push_back(&c->files, &file->node);
+    list_push_back(file->fd == FD_NONE ? &c->in_memory : &c->open, &file->node);
+    file->used_us = loop_now_us(t->loop);
     file->refs++;
     return file;
 }
@@ -124,6 +184,8 @@ struct static_file *static_cache_find(struct thread *t, struct str path, const s
 void static_cache_unref(struct static_file *file)
 {
     ASSERT(file->refs > 0);
-    if (--file->refs == 0)
-        mem_free(file);
+    if (--file->refs > 0)
+        return;
+    fd_close(&file->fd);
+    mem_free(file);
 }

@@ -94,7 +94,8 @@ static void conditions_and_ranges(void **state)
         {"Range: bytes=10-", 416, NULL, "bytes */10"},
         {"Range: bytes=x", 200, "0123456789", ""},
         {"Range: lines=1-2", 200, "0123456789", ""},
-        {"Range: bytes=0-1,4-5", 200, "0123456789", ""},
+        {"Range: bytes=0-5,4-9", 200, "0123456789", ""}, // more than all
+        {"Range: bytes=20-,4-5", 206, "45", "bytes 4-5/10"},
         {"Range: bytes=0-3\nIf-Range: %s", 206, "0123", "bytes 0-3/10"},
         {"Range: bytes=0-3\nIf-Range: \"x\"", 200, "0123456789", ""},
         {"Range: bytes=0-3\nIf-None-Match: %s", 304, "", ""},
@@ -126,6 +127,185 @@ static void ranges_of_large_files(void **state)
     assert_int_equal(ask(&a, &stage, "/large.bin", "Range: bytes=99990-"), 206);
     assert_string_equal(ask_body(&a), "llllllllll");
     ask_done(&a);
+}
+
+static void several_ranges_are_parts(void **state)
+{
+    (void)state;
+    static const char *const PATHS[] = {"/a.html", "/large.bin"};
+    for (size_t i = 0; i < ARRAY_LEN(PATHS); i++) {
+        struct ask a;
+        char expected[1024];
+        assert_int_equal(ask(&a, &stage, PATHS[i], "Range: bytes=0-1,-2"), 206);
+        assert_string_equal(ask_header(&a, "Content-Range"), "");
+        struct str type = str_c(ask_header(&a, "Content-Type"));
+        assert_true(str_starts(type, STR("multipart/byteranges; boundary=")));
+        char boundary[64];
+        (void)snprintf(boundary, sizeof boundary, "%s", type.ptr + str_rfind(type, '=') + 1);
+        bool is_large = i == 1;
+        const char *part_type = is_large ? "application/octet-stream" : "text/html; charset=utf-8";
+        (void)snprintf(expected, sizeof expected,
+                       "--%s\r\nContent-Type: %s\r\nContent-Range: bytes 0-1/%s\r\n\r\n%s"
+                       "\r\n--%s\r\nContent-Type: %s\r\nContent-Range: bytes %s\r\n\r\n%s"
+                       "\r\n--%s--\r\n",
+                       boundary, part_type, is_large ? "100000" : "10", is_large ? "ll" : "01",
+                       boundary, part_type, is_large ? "99998-99999/100000" : "8-9/10",
+                       is_large ? "ll" : "89", boundary);
+        assert_string_equal(ask_body(&a), expected);
+        ask_done(&a);
+    }
+}
+
+static void compressed_files_stand_in(void **state)
+{
+    (void)state;
+
+    static const struct {
+        const char *path, *headers, *body, *coding, *type;
+        bool varies;
+    } CASES[] = {
+        {"/p.js", NULL, "plain", "", "text/javascript; charset=utf-8", true},
+        {"/p.js", "Accept-Encoding: gzip", "as gzip", "gzip", "text/javascript; charset=utf-8",
+         true},
+        {"/p.js", "Accept-Encoding: gzip, br", "as br", "br", "text/javascript; charset=utf-8",
+         true},
+        {"/p.js", "Accept-Encoding: gzip;q=0.9, br;q=0.5", "as gzip", "gzip",
+         "text/javascript; charset=utf-8", true},
+        {"/p.js", "Accept-Encoding: gzip;q=0, zstd", "plain", "", "text/javascript; charset=utf-8",
+         true},
+        {"/p.js", "Accept-Encoding: identity, gzip;q=0.5", "plain", "",
+         "text/javascript; charset=utf-8", true},
+        {"/p.js", "Accept-Encoding: *", "as br", "br", "text/javascript; charset=utf-8", true},
+        {"/p.js", "Accept-Encoding: gzip\nRange: bytes=3-", "gzip", "gzip",
+         "text/javascript; charset=utf-8", true},
+        {"/a.html", "Accept-Encoding: gzip", "0123456789", "", "text/html; charset=utf-8", false},
+        {"/p.js.gz", "Accept-Encoding: gzip", "as gzip", "", "application/gzip", false},
+    };
+
+    stage_config(&stage, "file_check 0; precompressed br zstd gzip; site _ { root $D; }");
+    stage_file(&stage, "p.js", "plain");
+    stage_file(&stage, "p.js.gz", "as gzip");
+    stage_file(&stage, "p.js.br", "as br");
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct ask a;
+        (void)ask(&a, &stage, CASES[i].path, CASES[i].headers);
+        if (strcmp(ask_body(&a), CASES[i].body) != 0)
+            fail_msg("case %zu: %s", i, ask_body(&a));
+        assert_string_equal(ask_header(&a, "Content-Encoding"), CASES[i].coding);
+        assert_string_equal(ask_header(&a, "Content-Type"), CASES[i].type);
+        assert_string_equal(ask_header(&a, "Vary"), CASES[i].varies ? "Accept-Encoding" : "");
+        ask_done(&a);
+    }
+}
+
+static void each_coding_has_its_tag(void **state)
+{
+    (void)state;
+    stage_config(&stage, "precompressed gzip; site _ { root $D; }");
+    stage_file(&stage, "t.css", "plain");
+    stage_file(&stage, "t.css.gz", "as gzip");
+    struct ask a;
+    char plain[128];
+    assert_int_equal(ask(&a, &stage, "/t.css", NULL), 200);
+    (void)snprintf(plain, sizeof plain, "If-None-Match: %s", ask_header(&a, "ETag"));
+    ask_done(&a);
+    assert_int_equal(ask(&a, &stage, "/t.css", plain), 304);
+    assert_string_equal(ask_header(&a, "Vary"), "Accept-Encoding");
+    ask_done(&a);
+    char zipped[256];
+    (void)snprintf(zipped, sizeof zipped, "%s\nAccept-Encoding: gzip", plain);
+    assert_int_equal(ask(&a, &stage, "/t.css", zipped), 200);
+    ask_done(&a);
+}
+
+static void types_can_be_said(void **state)
+{
+    (void)state;
+
+    static const struct {
+        const char *config, *path, *type;
+    } CASES[] = {
+        {"mime .HTML application/x-own;", "/a.html", "application/x-own"},
+        {"mime html text/x-own;", "/a.html", "text/x-own; charset=utf-8"},
+        {"mime html \"text/x-own;charset=x\";", "/a.html", "text/x-own;charset=x"},
+        {"mime html text/x-own; charset koi8-r;", "/a.html", "text/x-own; charset=koi8-r"},
+        {"charset off;", "/a.html", "text/html"},
+        {"charset off;", "/large.bin", "application/octet-stream"},
+        {"charset latin1;", "/large.bin", "application/octet-stream"},
+        {"charset latin1;", "/sub/s.js", "text/javascript; charset=latin1"},
+        {"mime js text/x-js; path /sub { mime css a/b; }", "/sub/s.js", "text/x-js; charset=utf-8"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        char config[256];
+        (void)snprintf(config, sizeof config, "site _ { root $D; %s }", CASES[i].config);
+        stage_config(&stage, config);
+        struct ask a;
+        assert_int_equal(ask(&a, &stage, CASES[i].path, NULL), 200);
+        assert_string_equal(ask_header(&a, "Content-Type"), CASES[i].type);
+        ask_done(&a);
+    }
+}
+
+static void large_files_stay_open(void **state)
+{
+    (void)state;
+    static char large[LARGE_BYTES + 1];
+    memset(large, 'g', LARGE_BYTES);
+
+    // Removed behind our back: only who has it open still has it.
+    static const struct {
+        const char *config;
+        int status;
+    } CASES[] = {
+        {"file_check 1h; file_cache_open 8; site _ { root $D; }", 200},
+        {"file_check 1h; file_cache_open 0; site _ { root $D; }", 404},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        char name[32];
+        char full[256];
+        struct ask a;
+        (void)snprintf(name, sizeof name, "/held-%zu.bin", i);
+        (void)snprintf(full, sizeof full, "%s%s", stage.dir, name);
+        stage_config(&stage, CASES[i].config);
+        stage_file(&stage, name + 1, large);
+        assert_int_equal(ask(&a, &stage, name, NULL), 200);
+        ask_done(&a);
+        assert_int_equal(unlink(full), 0);
+        assert_int_equal(ask(&a, &stage, name, NULL), CASES[i].status);
+        if (CASES[i].status == 200)
+            assert_int_equal(buf_len(&a.body), LARGE_BYTES);
+        ask_done(&a);
+    }
+}
+
+static unsigned open_descriptors(void)
+{
+    unsigned count = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+static void open_files_are_bounded(void **state)
+{
+    (void)state;
+    static char large[LARGE_BYTES + 1];
+    memset(large, 'b', LARGE_BYTES);
+    stage_config(&stage, "file_check 1h; file_cache_open 3; site _ { root $D; }");
+    unsigned before = 0;
+    for (int i = 0; i < 12; i++) {
+        char name[32];
+        struct ask a;
+        (void)snprintf(name, sizeof name, "/bound-%d.bin", i);
+        stage_file(&stage, name + 1, large);
+        assert_int_equal(ask(&a, &stage, name, NULL), 200);
+        ask_done(&a);
+        if (i == 3)
+            before = open_descriptors();
+    }
+    assert_int_equal(open_descriptors(), before);
 }
 
 static void other_things_are_refused(void **state)
@@ -294,9 +474,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_have_heads),         cmocka_unit_test(conditions_and_ranges),
-        cmocka_unit_test(ranges_of_large_files),    cmocka_unit_test(other_things_are_refused),
-        cmocka_unit_test(directories_have_indexes), cmocka_unit_test(changed_files_are_seen),
-        cmocka_unit_test(memory_is_bounded),        cmocka_unit_test(kept_files_need_no_file),
+        cmocka_unit_test(several_ranges_are_parts), cmocka_unit_test(ranges_of_large_files),
+        cmocka_unit_test(other_things_are_refused), cmocka_unit_test(directories_have_indexes),
+        cmocka_unit_test(changed_files_are_seen),   cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(kept_files_need_no_file),  cmocka_unit_test(compressed_files_stand_in),
+        cmocka_unit_test(each_coding_has_its_tag),  cmocka_unit_test(types_can_be_said),
+        cmocka_unit_test(large_files_stay_open),    cmocka_unit_test(open_files_are_bounded),
     };
     return cmocka_run_group_tests(tests, open_stage, close_stage);
 }
