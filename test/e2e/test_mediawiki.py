@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MediaWiki as Debian packages it, with SQLite, installed by its own command: read, log in, edit, upload."""
+"""MediaWiki installed as the manual says (Debian's package, SQLite): read, log in, edit, upload."""
 import html
 import os
-import pwd
 import re
 import struct
 import subprocess
@@ -12,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 
 from support.http import multipart
-from support.server import APP_USER, IS_ROOT, Godwit, make_base, remove_base
+from support.server import APP_USER, IS_ROOT, ROOT, Godwit, make_base, remove_base
 
 WIKI = "/usr/share/mediawiki"
 PASSWORD = "godwit flies eleven days"
@@ -62,51 +61,37 @@ class Browser:
         return self.request("POST", action, headers, body)
 
 
-def hand_over(path) -> None:
-    """Gives a tree to the user that the workers run as."""
-    if IS_ROOT:
-        entry = pwd.getpwnam(APP_USER)
-        for directory, _, files in os.walk(path):
-            os.chown(directory, entry.pw_uid, entry.pw_gid)
-            for name in files:
-                os.chown(os.path.join(directory, name), entry.pw_uid, entry.pw_gid)
+def recipe(instance) -> list:
+    """What the manual says, block by block (shell, PHP, configuration), for this place, address and user."""
+    section = (ROOT / "doc" / "configuration.md").read_text().split("\n## MediaWiki\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", section, re.M | re.S)
+    assert len(blocks) == 3
+    local = {
+        "/var/lib/wiki": str(instance.data),
+        "http://wiki.example": f"http://127.0.0.1:{instance.port}",
+        "site wiki.example": "site 127.0.0.1",
+        "A LONG PASSWORD": PASSWORD,
+        "chown -R wiki:": f"chown -R {APP_USER}:" if IS_ROOT else ": chown",
+        "user wiki;": f"user {APP_USER};" if IS_ROOT else "",
+        # The package is there already, and the user too.
+        "apt-get install": ": apt-get install",
+        "useradd": ": useradd",
+    }
+    for there, here in local.items():
+        assert any(there in block for block in blocks), there
+        blocks = [block.replace(there, here) for block in blocks]
+    return blocks
 
 
 @pytest.fixture(scope="module")
 def wiki():
     instance = Godwit(make_base())
-    state = instance.data
-    subprocess.run(
-        ["php", f"{WIKI}/maintenance/install.php", "--dbtype", "sqlite", "--dbname", "wiki", "--dbpath", str(state / "db"),
-         "--server", f"http://127.0.0.1:{instance.port}", "--scriptpath", "", "--confpath", str(state),
-         "--pass", PASSWORD, "Bird Watch", "Admin"],
-        check=True, capture_output=True, timeout=100, env={**os.environ, "TMPDIR": str(instance.base)})
-    (state / "images").mkdir()
-    (state / "images" / ".htaccess").write_text("php_flag engine off\n")  # as the package's own has it
-    with open(state / "LocalSettings.php", "a") as settings:
-        settings.write(f"""
-$wgArticlePath = '/index.php/$1';
-$wgUsePathInfo = true;
-$wgEnableUploads = true;
-$wgUploadDirectory = '{state}/images';
-$wgCacheDirectory = '{state}/cache';
-$wgMainCacheType = CACHE_NONE;
-""")
-    (state / "cache").mkdir()
-    hand_over(state)
-    instance.config("""
-        listen 127.0.0.1:%(port)d;
-        site _ {
-            root %(wiki)s;
-            app php { %(user)s workers 0..4; env MW_CONFIG_FILE %(data)s/LocalSettings.php; }
-            path /images/ {
-                # Its .htaccess turns PHP off, which is so for these paths here too.
-                root %(data)s/images;
-                htaccess ignore;
-                app off;
-            }
-        }
-    """, wiki=WIKI, user=f"user {APP_USER};" if IS_ROOT else "")
+    shell, settings, config = recipe(instance)
+    subprocess.run(["sh", "-ec", shell], check=True, capture_output=True, timeout=100,
+                   env={**os.environ, "TMPDIR": str(instance.base)})
+    with open(instance.data / "LocalSettings.php", "a") as file:
+        file.write(settings)
+    instance.config("listen 127.0.0.1:%(port)d;\n" + config.replace("%", "%%"))
     instance.start()
     yield instance
     instance.finish()
@@ -130,7 +115,7 @@ def admin(browser):
 
 def test_main_page_and_its_assets(browser):
     page = browser.get("/")
-    assert page.status == 200 and "<title>Bird Watch</title>" in page.text
+    assert page.status == 200 and "<title>My Wiki</title>" in page.text
     assert "MediaWiki has been installed" in page.text
     assets = {html.unescape(a) for a in re.findall(r'(?:href|src)="(/(?:load\.php|resources|skins)[^"]*)"', page.text)}
     assert len(assets) >= 3
@@ -198,7 +183,7 @@ def test_upload(admin):
 def test_api(browser):
     answer = browser.get("/api.php?action=query&meta=siteinfo&format=json")
     assert answer.header("Content-Type").startswith("application/json")
-    assert '"sitename":"Bird Watch"' in answer.text
+    assert '"sitename":"My Wiki"' in answer.text
     assert browser.get("/rest.php/v1/page/Main_Page").status == 200
 
 
