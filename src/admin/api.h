@@ -26,8 +26,11 @@ struct api_host {
     struct str instance; // name
     struct str socket;   // path of the control socket
     int32_t keeper_pid, server_pid;
+    uint64_t began_us; // of this process, monotonic
     struct thread *threads;
     unsigned thread_count;
+    // brings counters up to date that are kept elsewhere; may be NULL
+    void (*count)(void *arg);
     // names of the listeners, in the arena
     struct str *(*listeners)(void *arg, struct arena *a, size_t *out_count);
     // asks the keeper, but for API_RESTART, which is the pools'; api_answer(id, ...) follows

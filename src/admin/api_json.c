@@ -11,8 +11,6 @@
 #include "core/spool_file.h"
 #include "os/clock.h"
 
-static uint64_t began_us; // monotonic; set by the first call of uptime_s, at start
-
 static json_t *text(struct str s)
 {
     // Bytes that are no UTF-8 would make no string at all.
@@ -34,15 +32,10 @@ static json_t *number(uint64_t value)
     return json_integer((json_int_t)value);
 }
 
-static uint64_t uptime_s(void)
-{
-    if (!began_us)
-        began_us = clock_mono_us();
-    return (clock_mono_us() - began_us) / 1000000;
-}
-
 static int64_t *sum(const struct api_host *host, int64_t *sums)
 {
+    if (host->count)
+        host->count(host->arg);
     for (unsigned i = 0; i < host->thread_count; i++)
         metrics_sum(&host->threads[i].metrics, sums);
     return sums;
@@ -74,7 +67,8 @@ json_t *api_json_status(const struct api_host *host, struct arena *a)
     json_object_set_new(root, "version", json_string(GODWIT_VERSION));
     json_object_set_new(root, "pid", json_integer(host->keeper_pid));
     json_object_set_new(root, "server_pid", json_integer(host->server_pid));
-    json_object_set_new(root, "server_uptime_s", number(uptime_s()));
+    json_object_set_new(root, "server_uptime_s",
+                        number((clock_mono_us() - host->began_us) / 1000000));
     json_object_set_new(root, "socket", text(host->socket));
     json_object_set_new(root, "threads", number(host->thread_count));
     struct snapshot *s = snapshot_current();

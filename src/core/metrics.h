@@ -42,7 +42,7 @@
  X(auth_refused, "Requests refused because name and password were missing or wrong.")           \
  X(limited_requests, "Requests refused by limit_requests.")                                     \
  X(limited_connections, "Requests refused by limit_connections.")                               \
- X(log_lines_dropped, "Access log lines dropped because the ring was full.")
+ X(log_lines_dropped, "Lines of logs that were lost: no space, or too many to be written.")
 
 struct metrics {
 #define METRICS_FIELD(name, help) _Atomic int64_t name;

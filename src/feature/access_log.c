@@ -92,8 +92,8 @@ static const struct key KEYS[] = {
         .def = "stdout combined",
         .help = "Where a line is written for each request, and in which form: combined, followed "
                 "by what this server knows besides (request id, site, app, worker, times), or one "
-                "JSON object a line. Lines that cannot be written fast enough are dropped and "
-                "counted (log_lines_dropped). Files are opened anew on SIGUSR1.",
+                "JSON object a line. Lines that cannot be written, or not fast enough, are "
+                "dropped and counted (log_lines_dropped). Files are opened anew on SIGUSR1.",
         .example = "/var/log/godwit/access.log json",
     },
 };
@@ -107,8 +107,8 @@ static void log_exchange(struct exchange *ex)
     if (!sink)
         return;
     struct str line = conf->setting.is_json ? access_log_line_json(ex) : access_log_line_text(ex);
-    if (!sink_write(sink, line))
-        metrics_add(&ex->thread->metrics, log_lines_dropped, 1);
+    // The sink counts what it loses, now or later, and the server's role tells of it.
+    (void)sink_write(sink, line);
 }
 
 static bool is_among(const struct str *list, size_t count, struct str path)

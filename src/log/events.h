@@ -34,13 +34,14 @@
  X("keeper.commit_slow", "a thread of the server is late in taking a configuration")           \
  X("keeper.failed", "the instance could not start, or could not end as it should")             \
  X("keeper.listening", "an address is being listened on")                                      \
- X("keeper.refused", "the server asked for what it may not have, or broke the protocol")       \
+ X("keeper.refused", "the server or a spawner asked for what it may not have")                 \
  X("keeper.started", "the instance has started")                                               \
  X("keeper.stopped", "the instance has ended")                                                 \
  X("keeper.stopping", "the end of the instance has begun")                                     \
  X("listing.failed", "a directory could not be read to list it")                               \
- X("log.dropped", "lines were lost: a log could not be written as fast as they came")          \
+ X("log.dropped", "lines were lost: a log could not be written, or not as fast as they came")  \
  X("log.failed", "a log file could not be opened anew")                                        \
+ X("log.restored", "a log that lost lines is written again")                                   \
  X("server.died", "the server process has ended; another one is started")                      \
  X("server.failed", "the server process could not start")                                      \
  X("server.listen_failed", "a thread cannot accept connections on an address")                 \

@@ -39,6 +39,8 @@ struct sink {
     size_t start, used;
     uint64_t queued_bytes, written_bytes; // since the beginning
     uint64_t dropped;
+    int error;       // why the last line was dropped: -errno of a write, 0 when the ring was full
+    bool is_failing; // the last write failed
     struct list swaps;
     struct list_node dirty; // in writer.dirty while there is work
     char ring[SINK_RING_BYTES];
@@ -152,8 +154,11 @@ static void drain(struct sink *s)
         pthread_mutex_lock(&writer.lock);
         if (sent == 0)
             break;
-        if (sent < 0)
+        s->is_failing = sent < 0;
+        if (sent < 0) {
             s->dropped += count_lines(pieces);
+            s->error = (int)sent;
+        }
         take(s, sent < 0 ? len : (size_t)sent);
     }
     s->is_writing = false;
@@ -254,6 +259,8 @@ bool sink_write(struct sink *s, struct str line)
         mark_dirty(s, s->used > HURRY_BYTES);
     } else {
         s->dropped++;
+        if (!s->is_failing)
+            s->error = 0;
     }
     pthread_mutex_unlock(&writer.lock);
     return fits;
@@ -276,6 +283,14 @@ uint64_t sink_dropped(const struct sink *s)
     uint64_t dropped = s->dropped;
     pthread_mutex_unlock(&writer.lock);
     return dropped;
+}
+
+struct sink_losses sink_losses(const struct sink *s)
+{
+    pthread_mutex_lock(&writer.lock);
+    struct sink_losses losses = {s->dropped, s->error, s->is_failing};
+    pthread_mutex_unlock(&writer.lock);
+    return losses;
 }
 
 void sink_flush(struct sink *s)

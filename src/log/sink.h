@@ -29,6 +29,16 @@ void sink_swap(struct sink *s, int fd);
 // whose write failed (no space, reader gone).
 uint64_t sink_dropped(const struct sink *s);
 
+// What a sink has lost so far, and whether it still does.
+struct sink_losses {
+    uint64_t lines;  // as sink_dropped counts them
+    int error;       // why the last of them was: -errno of a write, 0 when the ring was full
+    bool is_failing; // the last write failed
+};
+
+// sink_losses tells all of them at once.
+struct sink_losses sink_losses(const struct sink *s);
+
 // sink_flush waits until all that was queued before the call is written, 2 s at most.
 void sink_flush(struct sink *s);
 

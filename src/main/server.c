@@ -28,6 +28,7 @@
 #include "main/server_logs.h"
 #include "main/server_output.h"
 #include "main/server_threads.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/proc.h"
 #include "os/random.h"
@@ -46,6 +47,7 @@ struct server {
     struct server_logs logs;
     struct server_boards boards;
     struct snapshot *candidate; // PREPARED, not committed
+    uint64_t began_us;
     bool serving;
     bool draining;
     uint64_t drain_end_us;
@@ -104,6 +106,12 @@ static void on_ask(void *arg, enum api_command command, uint32_t id)
     }
 }
 
+static void on_count(void *arg)
+{
+    (void)arg;
+    server_logs_count(&server.logs);
+}
+
 static struct str *on_listeners(void *arg, struct arena *a, size_t *out_count)
 {
     (void)arg;
@@ -127,6 +135,7 @@ static bool set_up(const struct snapshot *s, struct err *err)
                              .restarted = link_restarted};
     pool_open(&link, &server.threads.items[0], count);
     pool_thread_start(&server.threads.items[0]);
+    server_logs_watch(&server.logs, server.loop, &server.threads.items[0].metrics);
     return true;
 }
 
@@ -196,8 +205,10 @@ static void open_api(void)
         .socket = str_c(server.socket),
         .keeper_pid = getppid(),
         .server_pid = getpid(),
+        .began_us = server.began_us,
         .threads = server.threads.items,
         .thread_count = server.threads.count,
+        .count = on_count,
         .listeners = on_listeners,
         .ask = on_ask,
     };
@@ -317,6 +328,8 @@ static void on_worker_ready(const struct ipc_msg *msg, struct fd_received *packe
         server_output_open(server.loop, msg->name, msg->id, msg->pid, output);
     if (fd != FD_NONE)
         pool_ready(msg->name, msg->id, msg->pid, fd);
+    else // lost for lack of descriptors: of no use to anybody, its end tells the pool
+        link_signal(NULL, msg->id, SIGKILL);
 }
 
 // "while booting: exited with 1: ...", from what the keeper knows.
@@ -451,6 +464,7 @@ static int open_server(int channel)
     server = (struct server){
         .channel = {.on_msg = on_msg, .on_closed = on_channel_closed},
         .drain_timer = {.on_expired = on_drain_timer},
+        .began_us = clock_mono_us(),
     };
     hash_key(random_u64(), random_u64());
     modules_register();

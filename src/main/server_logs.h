@@ -5,14 +5,27 @@
 
 #include "base/list.h"
 #include "base/str.h"
+#include "core/metrics.h"
 #include "core/snapshot.h"
+#include "event/loop.h"
 
 struct server_logs {
     struct list all;
+    // private
+    struct loop *loop;
+    struct loop_timer look_timer;
+    struct metrics *metrics; // NULL until server_logs_watch
 };
 
 // server_logs_init makes it empty.
 void server_logs_init(struct server_logs *l);
+
+// server_logs_watch looks for lost lines from now on, every few seconds: they are counted in
+// `metrics`, those of this loop's thread, and told in the error log. Control thread.
+void server_logs_watch(struct server_logs *l, struct loop *loop, struct metrics *metrics);
+
+// server_logs_count counts what was lost up to now. Control thread, after server_logs_watch.
+void server_logs_count(struct server_logs *l);
 
 // server_logs_offer takes `fd` over for the generation that is being prepared.
 void server_logs_offer(struct server_logs *l, struct str name, int fd);

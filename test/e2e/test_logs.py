@@ -71,6 +71,23 @@ def test_reopen(godwit):
     assert "before" not in Log(access).text()
 
 
+def test_lines_that_find_no_space(godwit):
+    """They are counted and told of, and so is the end of it."""
+    make_logs(godwit)
+    access = godwit.base / "logs" / "access.log"
+    access.symlink_to("/dev/full")
+    godwit.simple("access_log %(base)s/logs/access.log combined;")
+    for _ in range(3):
+        godwit.get("/")
+    wait.until(lambda: godwit.status()["metrics"]["log_lines_dropped"] == 3, 5, "three lines in the counter")
+    godwit.stderr.wait(r'error log\.dropped 3 lines of the log "[^"]*/access\.log" were lost: No space left on device$')
+    access.unlink()
+    godwit.process.send_signal(signal.SIGUSR1)
+    wait.until(access.exists, 5, "a new file")
+    wait.until(lambda: (godwit.get("/?after"), "after" in Log(access).text())[1], 5, "lines in the new file")
+    godwit.stderr.wait(r'info log\.restored the log "[^"]*/access\.log" is written again; \d+ more lines were lost$')
+
+
 def test_app_output_line_by_line(godwit):
     godwit.file("e.php", r"""<?php error_log('first line'); fwrite(fopen('php://stderr', 'w'), "second\nthird \x1b[31m\n"); echo getmypid();""")
     godwit.php()

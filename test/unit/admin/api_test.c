@@ -16,6 +16,7 @@
 #include "../core/stage.h"
 #include "app/pool.h"
 #include "core/exchange.h"
+#include "os/clock.h"
 #include "os/fd.h"
 
 static struct stage stage;
@@ -24,6 +25,12 @@ static bool responded;
 static unsigned asked;
 static enum api_command command;
 static uint32_t command_id;
+
+static void count(void *arg)
+{
+    assert_string_equal(arg, "host");
+    atomic_store(&stage.thread.metrics.log_lines_dropped, 7);
+}
 
 static struct str *listeners(void *arg, struct arena *a, size_t *out_count)
 {
@@ -99,6 +106,8 @@ static void status(void **state)
                         "127.0.0.1:80");
     json_t *metrics = json_object_get(root, "metrics");
     assert_int_equal(json_integer_value(json_object_get(metrics, "requests_active")), 1);
+    assert_int_equal(json_integer_value(json_object_get(metrics, "log_lines_dropped")), 7);
+    assert_int_equal(json_integer_value(json_object_get(root, "server_uptime_s")), 3600);
     json_decref(root);
 }
 
@@ -245,6 +254,8 @@ int main(void)
         .socket = STR("/run/godwit/blog/control.sock"),
         .keeper_pid = 17,
         .server_pid = 18,
+        .began_us = clock_mono_us() - 3600500000,
+        .count = count,
         .threads = &stage.thread,
         .thread_count = 1,
         .listeners = listeners,
