@@ -41,7 +41,8 @@ MUST_USE const char *arena_cstr(struct arena *a, struct str s);
 // arena_fmt formats as printf does into the arena.
 PRINTF_LIKE(2, 3) struct str arena_fmt(struct arena *a, const char *fmt, ...);
 
-// arena_defer calls fn(arg) at reset, in reverse order of the calls: for descriptors and references.
+// arena_defer calls fn(arg) at reset, in reverse order of the calls: for descriptors and
+// references.
 void arena_defer(struct arena *a, void (*fn)(void *arg), void *arg);
 
 // arena_reset runs what was deferred and frees all memory; the arena can be used again. It keeps
@@ -51,5 +52,5 @@ void arena_reset(struct arena *a);
 // arena_done is arena_reset that keeps nothing.
 void arena_done(struct arena *a);
 
-#define arena_new(a, type) ((type *)arena_alloc((a), sizeof(type)))
+#define arena_new(a, type)          ((type *)arena_alloc((a), sizeof(type)))
 #define arena_array(a, type, count) ((type *)arena_alloc((a), sizeof(type) * (size_t)(count)))

@@ -5,11 +5,11 @@
 #include "base/compiler.h"
 
 // ASSERT prints file, line and condition on stderr and aborts when `cond` is false.
-#define ASSERT(cond)                                                                               \
-    do {                                                                                           \
-        if (UNLIKELY(!(cond)))                                                                     \
-            assert_failed(__FILE__, __LINE__, #cond);                                              \
-    } while (0)
+#define ASSERT(cond)                         \
+ do {                                        \
+  if (UNLIKELY(!(cond)))                     \
+   assert_failed(__FILE__, __LINE__, #cond); \
+ } while (0)
 
 // ASSERT_DEBUG is ASSERT for costly conditions; it vanishes under NDEBUG.
 #ifdef NDEBUG

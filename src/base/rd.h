@@ -20,12 +20,12 @@ bool rd_ok(const struct rd *r);
 // rd_end tells that nothing failed and nothing is left.
 bool rd_end(const struct rd *r);
 
-uint8_t rd_u8(struct rd *r);       // rd_u8 reads one byte
-uint16_t rd_u16be(struct rd *r);   // rd_u16be reads a big-endian 16-bit integer
-uint32_t rd_u32be(struct rd *r);   // rd_u32be reads a big-endian 32-bit integer
-uint16_t rd_u16le(struct rd *r);   // rd_u16le reads a little-endian 16-bit integer
-uint32_t rd_u32le(struct rd *r);   // rd_u32le reads a little-endian 32-bit integer
-uint64_t rd_u64le(struct rd *r);   // rd_u64le reads a little-endian 64-bit integer
+uint8_t rd_u8(struct rd *r);     // rd_u8 reads one byte
+uint16_t rd_u16be(struct rd *r); // rd_u16be reads a big-endian 16-bit integer
+uint32_t rd_u32be(struct rd *r); // rd_u32be reads a big-endian 32-bit integer
+uint16_t rd_u16le(struct rd *r); // rd_u16le reads a little-endian 16-bit integer
+uint32_t rd_u32le(struct rd *r); // rd_u32le reads a little-endian 32-bit integer
+uint64_t rd_u64le(struct rd *r); // rd_u64le reads a little-endian 64-bit integer
 
 // rd_bytes borrows the next `len` bytes; the empty slice on failure.
 struct str rd_bytes(struct rd *r, size_t len);

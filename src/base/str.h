@@ -15,10 +15,10 @@ struct str {
 
 // STR makes a slice of a string literal in an expression, STR_INIT in a static table.
 #define STR(lit) ((struct str){"" lit, sizeof("" lit) - 1})
-#define STR_INIT(lit)                                                                              \
-    {                                                                                              \
-        "" lit, sizeof("" lit) - 1                                                                 \
-    }
+#define STR_INIT(lit)        \
+ {                           \
+  "" lit, sizeof("" lit) - 1 \
+ }
 // For printf: "%.*s", STR_ARG(s).
 #define STR_ARG(s) (int)(s).len, (s).ptr
 

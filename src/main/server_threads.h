@@ -30,8 +30,8 @@ MUST_USE int server_threads_run(struct server_threads *s);
 // others'. What `arg` points to must live on, or be counted.
 void server_threads_each(struct server_threads *s, server_threads_fn *fn, void *arg);
 
-// server_threads_after calls fn(arg) on the control thread when each thread has run what it was given
-// before; at once when there is one thread only.
+// server_threads_after calls fn(arg) on the control thread when each thread has run what it was
+// given before; at once when there is one thread only.
 void server_threads_after(struct server_threads *s, void (*fn)(void *arg), void *arg);
 
 // server_threads_close ends the other threads after what was posted to them and waits for them.

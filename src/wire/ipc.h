@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ipc -- the messages between Godwit's own processes: one packet each on SOCK_SEQPACKET socket
-// pairs, descriptors beside them (fd_send). Pure codec: no sockets. All pairs are made by the keeper.
+// pairs, descriptors beside them (fd_send). Pure codec: no sockets. All pairs are made by the
+// keeper.
 //
 // loader --> keeper   PLAN or PLAN_FAILED, once, then the loader exits
 // keeper <-> server   the rest of the first two groups
@@ -15,14 +16,15 @@
 #include "base/str.h"
 
 #define IPC_BYTES_MAX (64 * 1024) // one packet
-#define IPC_TEXT_MAX (60 * 1024)  // name and text together; longer text is cut by the sender
+#define IPC_TEXT_MAX  (60 * 1024) // name and text together; longer text is cut by the sender
 
 enum ipc_type {
     // loader -> keeper
     IPC_PLAN = 1,    // fds: sealed plan (keeper/plan.h), sealed resolved configuration
     IPC_PLAN_FAILED, // text: errors, one a line
 
-    // keeper -> server. LISTENER, LOG and BOARD of a generation come before its PREPARE, all of them,
+    // keeper -> server. LISTENER, LOG and BOARD of a generation come before its PREPARE, all of
+    // them,
     // also those that the generation before had.
     IPC_LISTENER,      // gen, name: address text, or "control"; fd
     IPC_LOG,           // gen, name: path, "stdout", "stderr"; fd
@@ -32,7 +34,8 @@ enum ipc_type {
     IPC_ABANDON,       // gen: forget it
     IPC_LOG_REOPENED,  // name; fd: swap it in
     IPC_WORKER_READY,  // name: app, id, pid; fds: LSAPI connection, read end of its stderr
-    IPC_WORKER_FAILED, // name: app, id, stage, status (wait status or errno), text: last of its stderr
+    IPC_WORKER_FAILED, // name: app, id, stage, status (wait status or errno), text: last of its
+                       // stderr
     IPC_WORKER_EXIT,   // name: app, id, status: wait status
     IPC_APP_LOG,       // name: app, pid, text: lines its spawner wrote to stderr
     IPC_APP_INFO,      // name: app, text: what its runtime said of itself in HELLO (JSON)

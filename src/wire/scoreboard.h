@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// scoreboard -- what each worker of one app is doing, in memory shared between the app's workers (which
-// write, without system calls) and the server (which only reads). One record a worker.
+// scoreboard -- what each worker of one app is doing, in memory shared between the app's workers
+// (which write, without system calls) and the server (which only reads). One record a worker.
 //
-// The writers run as the app's user and are not trusted: readers copy a record out under its sequence
-// number and bound every field. Layout is fixed, native byte order, one machine.
+// The writers run as the app's user and are not trusted: readers copy a record out under its
+// sequence number and bound every field. Layout is fixed, native byte order, one machine.
 #pragma once
 
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 #include "base/str.h"
 
 #define SCOREBOARD_RECORDS_MAX 1024 // workers of one app
-#define SCOREBOARD_URL_MAX 256      // bytes of "METHOD URL" kept
+#define SCOREBOARD_URL_MAX     256  // bytes of "METHOD URL" kept
 
 enum scoreboard_state {
     SCOREBOARD_FREE,
@@ -31,8 +31,8 @@ struct scoreboard_record {
     uint32_t state;            // enum scoreboard_state
     uint32_t pid;
     uint32_t worker_id;
-    uint64_t since_us; // monotonic, of the last change of state
-    uint64_t requests; // begun
+    uint64_t since_us;         // monotonic, of the last change of state
+    uint64_t requests;         // begun
     uint64_t anon_kib_at_fork; // anonymous memory right after fork: shared with the spawner
     uint16_t url_len;
     char url[SCOREBOARD_URL_MAX];
@@ -53,8 +53,9 @@ void scoreboard_set(struct scoreboard_record *board, uint32_t index, enum scoreb
 void scoreboard_begin(struct scoreboard_record *board, uint32_t index, struct str method,
                       struct str url, uint64_t now_us);
 
-// scoreboard_get copies record `index` out, consistent and bounded (unknown states become FREE, lengths
-// are clamped). False when it stayed in motion (a dead writer): the copy is then not filled.
+// scoreboard_get copies record `index` out, consistent and bounded (unknown states become FREE,
+// lengths are clamped). False when it stayed in motion (a dead writer): the copy is then not
+// filled.
 MUST_USE bool scoreboard_get(const struct scoreboard_record *board, uint32_t index,
                              struct scoreboard_record *out);
 
