@@ -69,7 +69,7 @@ void child_reap(struct child_table *t)
 bool child_take_lost(struct child_table *t, pid_t pid, int *out_status)
 {
     for (size_t i = 0; i < CHILD_LOST_MAX; i++) {
-        if (t->lost[i].pid != pid)
+        if (t->lost[i].pid != pid || pid == 0) // 0: an empty place
             continue;
         t->lost[i].pid = 0;
         *out_status = t->lost[i].status;

@@ -10,9 +10,10 @@
 //     told at once, the end of the process ends the object.
 //
 // Who is who: the spawner says a number (FORKED), the kernel says who sent READY; both must agree,
-// the process must be a child of ours (its spawner forks twice, and the keeper is the reaper of
-// orphans), and it must run as the app's user. FORKED and READY come from two senders, in any
-// order.
+// the process must be a child of ours that nobody owns (its spawner forks twice, and the keeper is
+// the reaper of orphans), and it must run as the app's user. Until then it is a stranger: a spawner
+// is not to be believed, and what it names may be anybody's, so that it is not even killed. FORKED
+// and READY come from two senders, in any order.
 //
 // The ids are the server's. A new server may use those of the last one again while workers of that
 // one still start, so that messages from a spawner are matched by id and process. A spawner says
@@ -33,6 +34,8 @@
 #include "keeper/state.h"
 #include "log/log.h"
 #include "os/family.h"
+
+#define WHY_BYTES 128 // a reason to refuse a process
 
 // The pipe of a booting worker; most workers have none, and it is large.
 struct worker_output {
@@ -196,7 +199,7 @@ static void hand_over(struct worker *w)
 // Both words have come.
 static void check_ready(struct worker *w)
 {
-    char text[128];
+    char text[WHY_BYTES];
     if (w->is_told || w->is_killed) {
         fd_close(&w->ready_fd);
         return;
@@ -239,10 +242,28 @@ static struct worker *find_booting(const struct spawner *s, uint32_t id)
     return NULL;
 }
 
-// Tells whether `pid` is a child of ours that nobody owns.
-static bool is_free_child(struct keeper *k, pid_t pid)
+// Says in `text` why `pid` can't be a worker of this app; false when it can. A child of ours that
+// is not collected keeps its number, so that all looks are at the same process.
+static bool is_stranger(const struct spawner *s, pid_t pid, char text[static WHY_BYTES])
 {
-    return pid > 1 && family_parent(pid) == getpid() && !child_is_known(&k->children, pid);
+    uid_t user = apps_user(s->app);
+    if (pid <= 1 || family_parent(pid) != getpid())
+        snprintf(text, WHY_BYTES, "process %d is not a child of the keeper (fork twice)", pid);
+    else if (child_is_known(&s->app->k->children, pid))
+        snprintf(text, WHY_BYTES, "process %d is known to be another one", pid);
+    else if (!family_runs_as(pid, user))
+        snprintf(text, WHY_BYTES, "process %d does not run as uid %u", pid, user);
+    else
+        return false;
+    return true;
+}
+
+static void refuse(const struct spawner *s, uint32_t id, const char *why)
+{
+    char scope[96];
+    snprintf(scope, sizeof scope, "app %.*s", STR_ARG(str_slice(s->app->plan->name, 0, 80)));
+    log_warn(scope, "keeper.refused", "the spawner %d cannot have that as worker %u: %s",
+             s->child.pid, id, why);
 }
 
 static void on_lines(struct output *o, struct str lines)
@@ -326,15 +347,15 @@ void worker_forked(struct spawner *s, uint32_t id, pid_t pid, struct fd_received
 {
     struct keeper *k = s->app->k;
     struct worker *w = find(s, id, 0);
-    bool is_ours = is_free_child(k, pid);
+    char why[WHY_BYTES];
     int status;
     if (!w) {
-        if (is_ours)
-            family_kill(pid, SIGKILL);
+        // A process that is what it says finds its connection closed, and ends.
+        refuse(s, id, "it was not asked to fork it");
         return;
     }
     open_output(w, packet);
-    if (is_ours) {
+    if (!is_stranger(s, pid, why)) {
         child_add(&k->children, &w->child, pid);
         w->state = WORKER_BOOTING;
         if (w->is_told || w->is_killed)
@@ -344,9 +365,8 @@ void worker_forked(struct spawner *s, uint32_t id, pid_t pid, struct fd_received
     } else if (child_take_lost(&k->children, pid, &status)) {
         fail_and_free(w, IPC_STAGE_BOOT, status, last_words(w));
     } else {
-        char text[96];
-        snprintf(text, sizeof text, "process %d is not a child of the keeper (fork twice)", pid);
-        fail_and_free(w, IPC_STAGE_IDENTITY, 0, str_c(text));
+        refuse(s, id, why);
+        fail_and_free(w, IPC_STAGE_IDENTITY, 0, str_c(why));
     }
 }
 

@@ -50,6 +50,32 @@ pid_t family_parent(pid_t pid)
     return str_to_u64(str_cut(&rest, ' '), &parent) ? (pid_t)parent : 0;
 }
 
+bool family_runs_as(pid_t pid, uid_t uid)
+{
+    char path[32];
+    char text[4096];
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t got = fd_read(fd, text, sizeof text);
+    fd_close(&fd);
+    struct str rest = str_n(text, got > 0 ? (size_t)got : 0);
+    while (rest.len > 0) {
+        // "Uid:", then four numbers with tabs between. The process's name, which may hold anything,
+        // stands in a line of its own before, its newlines escaped.
+        struct str line = str_cut(&rest, '\n');
+        if (!str_starts(line, STR("Uid:\t")))
+            continue;
+        str_cut(&line, '\t');
+        size_t same = 0;
+        for (uint64_t number; line.len > 0 && str_to_u64(str_cut(&line, '\t'), &number);)
+            same += number == uid;
+        return same == 4;
+    }
+    return false;
+}
+
 bool family_is_group_leader(pid_t pid)
 {
     return getpgid(pid) == pid;

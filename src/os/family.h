@@ -18,6 +18,10 @@ int family_collect(pid_t pid);
 // family_parent returns the parent of `pid`, 0 when there is no such process.
 pid_t family_parent(pid_t pid);
 
+// family_runs_as tells whether `pid` has `uid` for all its user ids: real, effective, saved and
+// that of the file system. False when there is no such process.
+bool family_runs_as(pid_t pid, uid_t uid);
+
 // family_is_group_leader tells whether `pid` leads a process group of its own.
 bool family_is_group_leader(pid_t pid);
 

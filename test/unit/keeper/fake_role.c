@@ -4,6 +4,7 @@
 //     fake_role @loader DIR    sends the plan in DIR/plan; or does what DIR/loader says
 //     fake_role @server DIR    hands all messages to the test at DIR/test.sock, and back
 //     fake_role @spawner MODE  forks workers that echo, or goes wrong as MODE says
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "os/family.h"
 #include "os/fd.h"
 #include "os/file.h"
 #include "wire/ipc.h"
@@ -112,11 +114,23 @@ static void echo(int fd)
 // A process that nobody asked for, in a session of its own or in the worker's group.
 static void start_stray(bool own_session)
 {
-    if (fork() != 0)
+    int is_up[2];
+    char byte;
+    if (fd_pipe(is_up) < 0)
+        _exit(94);
+    if (fork() != 0) {
+        fd_close(&is_up[1]);
+        if (fd_read(is_up[0], &byte, 1) != 0)
+            _exit(94);
+        fd_close(&is_up[0]);
         return;
+    }
     if (own_session)
         setsid();
+    if (is_mode("foreign-stray") && setuid(USER_WRONG) < 0)
+        _exit(94);
     signal(SIGTERM, SIG_IGN);
+    fd_close(&is_up[1]);
     wait_for_ever();
 }
 
@@ -164,6 +178,8 @@ static void run_worker(uint32_t id, int gate, int told)
         start_stray(false);
         start_stray(true);
     }
+    if (is_mode("foreign-stray"))
+        start_stray(true);
     if (is_mode("wrong-user") && setuid(USER_WRONG) < 0)
         _exit(94);
     int pair[2];
@@ -218,8 +234,31 @@ static void fork_worker(uint32_t id)
     }
 }
 
+// Says of all children of the keeper that they are workers: of an id that nobody gave, and the one
+// that belongs to somebody else of the id that was asked for.
+static void steal(uint32_t id)
+{
+    pid_t victim = 0;
+    DIR *dir = opendir("/proc");
+    for (struct dirent *entry = NULL; dir && (entry = readdir(dir)) != NULL;) {
+        uint64_t number;
+        pid_t pid = str_to_u64(str_c(entry->d_name), &number) ? (pid_t)number : 0;
+        if (pid == 0 || family_parent(pid) != getppid())
+            continue;
+        say(&(struct ipc_msg){.type = IPC_FORKED, .id = 0xdeadbeef, .pid = pid}, NULL, 0);
+        if (family_runs_as(pid, USER_WRONG))
+            victim = pid;
+    }
+    closedir(dir);
+    say(&(struct ipc_msg){.type = IPC_FORKED, .id = id, .pid = victim}, NULL, 0);
+}
+
 static void obey_fork(uint32_t id)
 {
+    if (is_mode("steal")) {
+        steal(id);
+        return;
+    }
     if (is_mode("no-fork"))
         wait_for_ever();
     if (is_mode("fork-dies"))

@@ -398,6 +398,32 @@ static void second_term_kills_stubborn_workers(void **state)
     close_ready(&one);
 }
 
+// A spawner names processes that are not its own: they stay what they are.
+static void strangers_are_not_taken_for_workers(void **state)
+{
+    struct rig *r = *state;
+    if (geteuid() != 0)
+        return; // only root's keeper has processes of several users
+    rig_app(r, "shop", "foreign-stray")->keep_children = true;
+    rig_app(r, "evil", "steal")->stop_ms = 50;
+    r->apps[0].stop_ms = 50;
+    rig_start_serving(r);
+    rig_start_worker(r, "shop", 1);
+    struct ready one = expect_ready(r, 1);
+    close_ready(&one);
+    expect_exit(r, 1, 0); // its child of another user is the keeper's now
+    rig_start_worker(r, "evil", 2);
+    rig_expect(r, IPC_WORKER_FAILED);
+    assert_int_equal(r->msg.id, 2);
+    assert_int_equal(r->msg.stage, IPC_STAGE_IDENTITY);
+    rig_expect_text(r, "does not run as uid 0");
+    pid_t stray = 0;
+    assert_int_equal(sscanf(r->msg.text.ptr, "process %d ", &stray), 1);
+    assert_true(family_runs_as(stray, 65534)); // and was not killed
+    assert_true(rig_log_has(r, "keeper.refused [app evil]"));
+    rig_stop(r);
+}
+
 #define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
@@ -406,6 +432,7 @@ int main(void)
         RIG_TEST(lives),
         RIG_TEST(spawner_output_is_forwarded),
         RIG_TEST(starts_fail_with_reasons),
+        RIG_TEST(strangers_are_not_taken_for_workers),
         RIG_TEST(missing_program_is_told),
         RIG_TEST(ready_may_come_first),
         RIG_TEST(term_becomes_kill),
