@@ -192,10 +192,11 @@ int fd_receive(int fd, void *room, size_t size, struct fd_received *out)
 
     struct fd_received found = {.len = (size_t)got, .uid = (uid_t)-1};
     take_control(&msg, &found);
-    if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+    if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
         close_all(&found);
-        return msg.msg_flags & MSG_TRUNC ? -EMSGSIZE : -EMFILE;
-    }
+    if (msg.msg_flags & MSG_TRUNC)
+        return -EMSGSIZE;
+    found.lost = (msg.msg_flags & MSG_CTRUNC) != 0;
     *out = found;
     return 1;
 }

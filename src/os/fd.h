@@ -56,13 +56,13 @@ struct fd_received {
     size_t len;           // bytes of the packet; 0 with result 1: end of file
     int fds[FD_PASS_MAX]; // owned by the caller, close-on-exec
     size_t fd_count;
+    bool lost; // some could not be taken for lack of descriptors: none of them is here
     pid_t pid; // sender's pid and uid when SO_PASSCRED is on, else 0 and (uid_t)-1
     uid_t uid;
 };
 
 // fd_receive takes one packet. 1: *out is filled (len 0: peer has closed). 0: nothing there now.
-// Negative: -errno; -EMSGSIZE when the packet was longer than `size`, -EMFILE when not all of its
-// descriptors could be taken (those that came are closed in both cases).
+// Negative: -errno; -EMSGSIZE when the packet was longer than `size` (its descriptors are closed).
 MUST_USE int fd_receive(int fd, void *room, size_t size, struct fd_received *out);
 
 // fd_pass_credentials asks for the sender's credentials with each packet (SO_PASSCRED). 0 or

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -141,6 +142,25 @@ static void without_credentials_asked_there_are_none(void **state)
     close_pair(pair);
 }
 
+static void a_packet_whose_descriptors_have_no_room(void **state)
+{
+    (void)state;
+    int pair[2];
+    char room[8];
+    struct fd_received got;
+    struct rlimit before;
+    open_pair(SOCK_SEQPACKET, pair);
+    assert_int_equal(fd_send(pair[0], STR("x"), &pair[0], 1), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int rc = fd_receive(pair[1], room, sizeof room, &got);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(rc, 1); // the words are there
+    assert_true(got.lost && got.fd_count == 0 && got.len == 1);
+    close_pair(pair);
+}
+
 static void a_packet_too_long_leaks_no_descriptor(void **state)
 {
     (void)state;
@@ -179,6 +199,7 @@ int main(void)
         cmocka_unit_test(a_peer_that_has_gone_is_an_error_and_no_signal),
         cmocka_unit_test(packets_carry_descriptors_and_credentials),
         cmocka_unit_test(without_credentials_asked_there_are_none),
+        cmocka_unit_test(a_packet_whose_descriptors_have_no_room),
         cmocka_unit_test(a_packet_too_long_leaks_no_descriptor),
         cmocka_unit_test(a_full_queue_says_again),
     };

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the pool must stand: crowds, and everything that dies or stops at once, with the books kept all the time.
+
+GODWIT_TORTURE_SECONDS makes the last test longer (tools/torture).
+"""
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+
+import pytest
+
+from support import wait
+from support.crowd import Crowd
+from support.http import Closed, Connection, format_request
+from support.load import Load
+from support.server import GODWIT, IS_ROOT
+
+SECONDS = float(os.environ.get("GODWIT_TORTURE_SECONDS", "10"))
+WORKERS = 4
+WORK_S = 0.005
+
+
+@pytest.fixture
+def app(godwit):
+    godwit.file("hello.php", "<?php echo getmypid();")
+    godwit.file("work.php", "<?php usleep(5000); echo 'ok';")
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return godwit
+
+
+def settle(app, workers: int = None) -> None:
+    """When the load has stopped nobody waits, and every worker is idle."""
+    def at_rest():
+        found = app.app()
+        return not found["queue"]["waiting"] and app.status()["metrics"]["requests_active"] == 1 \
+            and all(w["state"] == "idle" for w in found["workers"])
+    wait.until(at_rest, 15, lambda: f"rest: {app.app()}")
+    assert workers is None or len(app.app()["workers"]) == workers
+
+
+def busy_seconds(log, target: str) -> float:
+    """What the workers were busy with requests for `target`, all together, by the access log."""
+    lines = [json.loads(line) for line in log.read_text().splitlines() if target in line]
+    return sum(line["backend_us"] for line in lines) / 1e6
+
+
+@pytest.mark.parametrize("clients,rounds", [(1000, 2), (5000, 1)])
+def test_crowd(app, clients, rounds):
+    """No failure with the default limits, in the time that the work takes, and calm again at once.
+
+    That time is what the workers were busy: other programs may make the work itself slower."""
+    log = app.base / "access.json"
+    app.php(f"workers {WORKERS}..{WORKERS};", top="access_log %(base)s/access.json json;")
+    wait.until(lambda: len(app.app()["workers"]) == WORKERS, 5, "the workers")
+    with Crowd(app.address, clients) as crowd:
+        crowd.ask("/work.php", rounds, 100)
+        assert crowd.failures == []
+        wait.until(lambda: log.read_text().count("work.php") >= clients * rounds, 5, "all lines of the log")
+        ideal = busy_seconds(log, "work.php") / WORKERS / rounds
+        p99 = crowd.percentile(0.99)
+        print(f"{clients} clients: p99 {p99:.3f} s, ideal {ideal:.3f} s, by the clock {clients * WORK_S / WORKERS:.3f} s")
+        assert p99 <= 1.1 * ideal, f"p99 {p99:.2f} s, ideal {ideal:.2f} s"
+        began = time.monotonic()
+        settle(app, WORKERS)
+        assert app.get("/work.php").status == 200
+        assert time.monotonic() - began < 1 * wait.SCALE
+
+
+def test_order_is_kept(app):
+    """With one thread that reads, the order of asking is that of serving."""
+    app.php(f"workers {WORKERS}..{WORKERS};", top="threads 1; access_log off;")
+    with Crowd(app.address, 600) as crowd:
+        crowd.ask("/work.php", 1, 60)
+        assert crowd.failures == []
+        # A worker that the machine lets wait answers late, whatever the order was: most are looked at.
+        late = sorted(abs(n - place) for place, n in enumerate(crowd.order))[int(600 * 0.95)]
+        assert late < 10, f"clients were answered {late} places from where they stood"
+
+
+def test_no_descriptors(app):
+    """A server that can open nothing more gets out of it: nobody is forgotten, nothing waits for ever."""
+    app.command = lambda *args: ["prlimit", "--nofile=90:90", "--", str(GODWIT), *map(str, args)]
+    app.php("workers 2..4; queue_time 5s;", top="access_log off;")
+    assert app.get("/hello.php").status == 200
+    server = app.one("server").pid
+    crowd = [app.connect(5) for _ in range(120)]
+    for c in crowd[:60]:
+        c.send("GET /hello.php HTTP/1.1\r\n")
+    for _ in range(3):
+        for p in app.processes("worker"):
+            os.kill(p.pid, signal.SIGKILL)
+        with Connection(app.address, 1) as c:
+            try:
+                c.get("/hello.php")
+            except (OSError, Closed):
+                pass
+    for c in crowd:
+        c.close()
+    wait.until(lambda: app.get("/hello.php").status == 200, 10, "it serves again")
+    settle(app)
+    Books(app).check()
+    assert app.one("server").pid == server
+    app.stderr.wait(r"front\.accept_failed")
+
+
+class Books:
+    """What must hold at any time, as seen from outside."""
+
+    def __init__(self, app):
+        self.app, self.checks = app, 0
+
+    def check(self) -> None:
+        found = self.app.app()
+        metrics = self.app.status()["metrics"]
+        limit = found["limits"]["workers_max"]
+        known = {w["pid"] for w in found["workers"]}
+        assert len(found["workers"]) + found["starting"] <= limit + 3, found
+        assert found["queue"]["waiting"] <= found["limits"]["queue"]
+        assert found["queue"]["oldest_ms"] <= found["limits"]["queue_time_ms"] + 2000
+        assert metrics["requests_active"] >= 0 and metrics["connections_open"] >= 0
+        assert not [w for w in found["workers"] if w["state"] == "running"
+                    and w["since_ms"] > found["limits"]["request_time_ms"] + 5000], found
+        # A process that is no worker for the server is on its way: to it, or out.
+        strange = {p.pid for p in self.app.processes("worker")} - known
+        if strange:
+            wait.until(lambda: not {p.pid for p in self.app.processes("worker")} & strange
+                       - {w["pid"] for w in self.app.app()["workers"]}, 15, f"nobody knows the workers {strange}")
+        self.checks += 1
+
+
+class Evil:
+    """Things that happen to a server. Each may cost the requests that it hits, no others."""
+
+    def __init__(self, app, seed: int):
+        self.app, self.random, self.cost, self.held = app, random.Random(seed), 0, []
+
+    def worker(self):
+        found = [w["pid"] for w in self.app.app()["workers"] if w["state"] in ("idle", "running", "reading")]
+        return self.random.choice(found) if found else None
+
+    def signal(self, pid, number) -> None:
+        if pid:
+            try:
+                os.kill(pid, number)
+                self.cost += 1
+            except ProcessLookupError:
+                pass
+
+    def kill(self) -> None:
+        self.signal(self.worker(), signal.SIGKILL)
+
+    def crash(self) -> None:
+        self.signal(self.worker(), signal.SIGSEGV)
+
+    def stop(self) -> None:
+        self.signal(self.worker(), signal.SIGSTOP)
+
+    def kill_spawner(self) -> None:
+        for p in self.app.processes("spawner")[:1]:
+            self.signal(p.pid, signal.SIGKILL)
+
+    def ask(self, target, body=b"", length=None):
+        c = self.app.connect(30)
+        c.send(format_request("POST", target, {"Content-Length": str(length or len(body))}, body))
+        return c
+
+    def leave(self) -> None:
+        self.ask("/work.php").leave()
+
+    def die(self) -> None:
+        self.held.append(self.ask("/die.php"))
+
+    def hang(self) -> None:
+        self.held.append(self.ask("/hang.php"))
+
+    def download(self) -> None:
+        self.held.append(self.ask("/big.php"))
+
+    def upload(self) -> None:
+        self.held.append(self.ask("/hello.php", b"x", 500_000))
+
+    def full_upload(self) -> None:
+        self.held.append(self.ask("/hello.php", b"x" * 200_000))
+
+    def let_go(self) -> None:
+        while len(self.held) > 6:
+            self.held.pop(self.random.randrange(len(self.held))).leave()
+
+    def detach(self) -> None:
+        self.held.append(self.ask("/after.php"))
+
+    def restart(self) -> None:
+        self.app.control("restart", "_", check=False)
+
+    def reload(self) -> None:
+        self.app.reload()
+
+    def act(self) -> None:
+        actions = [self.kill, self.crash, self.stop, self.kill_spawner, self.leave, self.leave, self.die, self.hang,
+                   self.download, self.download, self.upload, self.full_upload, self.detach, self.restart, self.reload,
+                   self.let_go, self.let_go]
+        action = self.random.choice(actions)
+        self.log = action.__name__
+        action()
+
+
+@pytest.fixture
+def small_disk(app):
+    """1 MiB for temporary files, where root runs the tests."""
+    place = app.base / "disk"
+    place.mkdir(mode=0o777)
+    place.chmod(0o777)
+    if IS_ROOT:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=1777", "none", place], check=True)
+    yield place
+    app.finish()
+    if IS_ROOT:
+        subprocess.run(["umount", "-l", place], check=True)
+
+
+@pytest.mark.seconds(int(SECONDS) + 80)
+def test_everything_at_once(app, small_disk):
+    app.file("die.php", "<?php posix_kill(getmypid(), 9);")
+    app.file("hang.php", "<?php while (true) usleep(1000);")
+    app.file("big.php", "<?php for ($i = 0; $i < 60; $i++) echo str_repeat('x', 100000);")
+    app.file("after.php", "<?php echo 'ok'; litespeed_finish_request(); usleep(300000);")
+    app.php("workers 2..6; requests 50; memory 64m; request_time 1s; detached_time 2s; stop_time 1s; idle 2s;",
+            top=f"access_log off; send_time 2s; spool_dir {small_disk};")
+    seed = int(os.environ.get("GODWIT_TORTURE_SEED", random.randrange(1 << 30)))
+    print(f"GODWIT_TORTURE_SEED={seed}")
+    evil, books = Evil(app, seed), Books(app)
+    end = time.monotonic() + SECONDS
+    next_check = 0.0
+    with Load(app.address, "/work.php", clients=8, timeout=30) as load:
+        while time.monotonic() < end:
+            evil.act()
+            evil.random.random() < 0.5 and load.wait_done(20, 40)
+            if time.monotonic() >= next_check:
+                books.check()
+                next_check = time.monotonic() + 1
+        while evil.held:
+            evil.held.pop().leave()
+        load.wait_done(100, 40)
+    settle(app)
+    books.check()
+    allowed = ("status 502", "status 504")
+    print(f"{load.done} answers, {len(load.failures)} failures of {evil.cost} blows, slowest {load.slowest:.2f} s")
+    assert all(f.startswith(allowed) for f in load.failures), [f for f in load.failures if not f.startswith(allowed)][:5]
+    assert len(load.failures) <= evil.cost, load.failures
+    assert books.checks >= 2 and load.slowest < 10 * wait.SCALE
