@@ -4,9 +4,9 @@
 //   SIZE_FIRST --digit--> SIZE --CR--> SIZE_LF --size > 0--> BODY --> BODY_CR --> BODY_LF -+
 //       ^                  |  \        ^   |                                              |
 //       |                  |   SPACE   |   +--size 0--> TRAILER_FIRST --CR--> END_LF      |
-//       |                  v   v       |                 | other ^              |         |
-//       |                 EXTENSION -CR+                 v       |              v         |
-//       |                                        TRAILER --> TRAILER_LF        DONE       |
+//       |                  v   v       |                 |     ^                |         |
+//       |                 EXTENSION -CR+                 v     +---------+      v         |
+//       |                                 TRAILER_NAME --> TRAILER --> TRAILER_LF  DONE   |
 //       +---------------------------------------------------------------------------------+
 //
 // step_line() takes all these arrows but those of BODY, which h1_chunk_feed() takes in one piece.
@@ -15,9 +15,45 @@
 #include <stdbool.h>
 
 #include "base/assert.h"
+#include "base/compiler.h"
+#include "http/header.h"
 
 // 15 hexadecimal digits stay below 2^60: no overflow, and room to add.
 static const uint64_t SIZE_LIMIT = (uint64_t)1 << 56;
+
+// Framing, routing, conditions, authentication and what says how content is to be read (RFC 9110
+// §6.5.1).
+static const struct str FORBIDDEN[] = {
+    STR_INIT("Authorization"),
+    STR_INIT("Cache-Control"),
+    STR_INIT("Connection"),
+    STR_INIT("Content-Encoding"),
+    STR_INIT("Content-Length"),
+    STR_INIT("Content-Range"),
+    STR_INIT("Content-Type"),
+    STR_INIT("Cookie"),
+    STR_INIT("Expect"),
+    STR_INIT("Forwarded"),
+    STR_INIT("Host"),
+    STR_INIT("If-Match"),
+    STR_INIT("If-Modified-Since"),
+    STR_INIT("If-None-Match"),
+    STR_INIT("If-Range"),
+    STR_INIT("If-Unmodified-Since"),
+    STR_INIT("Keep-Alive"),
+    STR_INIT("Max-Forwards"),
+    STR_INIT("Pragma"),
+    STR_INIT("Proxy-Authorization"),
+    STR_INIT("Range"),
+    STR_INIT("Set-Cookie"),
+    STR_INIT("TE"),
+    STR_INIT("Trailer"),
+    STR_INIT("Transfer-Encoding"),
+    STR_INIT("Upgrade"),
+    STR_INIT("X-Forwarded-For"),
+    STR_INIT("X-Forwarded-Host"),
+    STR_INIT("X-Forwarded-Proto"),
+};
 
 static int hex_digit(char c)
 {
@@ -63,12 +99,34 @@ static enum h1_chunk_state step_size_end(struct h1_chunk *c)
     return c->left ? H1_CHUNK_BODY : H1_CHUNK_TRAILER_FIRST;
 }
 
-// A trailer line is text that begins with no white space: no folding (RFC 9112 §5.2).
-static enum h1_chunk_state step_trailer_first(char byte)
+static bool is_forbidden(const struct h1_chunk *c)
 {
-    if (byte == '\r')
-        return H1_CHUNK_END_LF;
-    return is_text(byte) && byte != ' ' && byte != '\t' ? H1_CHUNK_TRAILER : H1_CHUNK_BROKEN;
+    if (c->name_len > sizeof c->name)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(FORBIDDEN); i++)
+        if (str_eq_nocase(str_n(c->name, c->name_len), FORBIDDEN[i]))
+            return true;
+    return false;
+}
+
+// A name is a token with the colon right behind it, so no line is folded either (RFC 9112 §5.1,
+// §5.2).
+static enum h1_chunk_state step_name(struct h1_chunk *c, char byte)
+{
+    if (byte == ':')
+        return c->name_len == 0 || is_forbidden(c) ? H1_CHUNK_BROKEN : H1_CHUNK_TRAILER;
+    if (!header_is_token(str_n(&byte, 1)))
+        return H1_CHUNK_BROKEN;
+    if (c->name_len < sizeof c->name)
+        c->name[c->name_len] = byte;
+    c->name_len++;
+    return H1_CHUNK_TRAILER_NAME;
+}
+
+static enum h1_chunk_state step_trailer_first(struct h1_chunk *c, char byte)
+{
+    c->name_len = 0;
+    return byte == '\r' ? H1_CHUNK_END_LF : step_name(c, byte);
 }
 
 static enum h1_chunk_state step_text(enum h1_chunk_state here, char byte,
@@ -98,7 +156,9 @@ static enum h1_chunk_state step_line(struct h1_chunk *c, char byte)
         c->line_bytes = 0;
         return byte == '\n' ? H1_CHUNK_SIZE_FIRST : H1_CHUNK_BROKEN;
     case H1_CHUNK_TRAILER_FIRST:
-        return step_trailer_first(byte);
+        return step_trailer_first(c, byte);
+    case H1_CHUNK_TRAILER_NAME:
+        return step_name(c, byte);
     case H1_CHUNK_TRAILER:
         return step_text(H1_CHUNK_TRAILER, byte, H1_CHUNK_TRAILER_LF);
     case H1_CHUNK_TRAILER_LF:
@@ -116,8 +176,8 @@ static enum h1_chunk_state step_line(struct h1_chunk *c, char byte)
 
 static bool is_over_limit(const struct h1_chunk *c)
 {
-    bool is_trailer = c->state == H1_CHUNK_TRAILER_FIRST || c->state == H1_CHUNK_TRAILER
-                      || c->state == H1_CHUNK_TRAILER_LF;
+    bool is_trailer = c->state == H1_CHUNK_TRAILER_FIRST || c->state == H1_CHUNK_TRAILER_NAME
+                      || c->state == H1_CHUNK_TRAILER || c->state == H1_CHUNK_TRAILER_LF;
     return c->line_bytes > (is_trailer ? H1_CHUNK_TRAILER_BYTES_MAX : H1_CHUNK_LINE_BYTES_MAX);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // h1_chunk -- the chunked transfer coding, both ways (RFC 9112 §7.1). The decoder hands out slices
-// of what it is fed; it copies and allocates nothing. Extensions and trailers are read, bounded and
-// dropped. How long the whole body may be is the caller's limit.
+// of what it is fed; it allocates nothing. Extensions and trailers are read, bounded and dropped,
+// but a trailer must be a field (RFC 9112 §5), and not one that belongs into a head (RFC 9110
+// §6.5.1): another reader of the same bytes could believe it. How long the whole body may be is the
+// caller's limit.
 #pragma once
 
 #include <stdint.h>
@@ -14,6 +16,7 @@ enum {
     H1_CHUNK_LINE_BYTES_MAX = 512,     // one size line with its extensions
     H1_CHUNK_TRAILER_BYTES_MAX = 8192, // all trailer lines together
     H1_CHUNK_HEAD_BYTES_MAX = 18,      // what h1_chunk_put_head writes at most
+    H1_CHUNK_NAME_BYTES_MAX = 24,      // of a trailer's name, kept; no forbidden one is longer
 };
 
 enum h1_chunk_state {
@@ -26,7 +29,8 @@ enum h1_chunk_state {
     H1_CHUNK_BODY_CR,
     H1_CHUNK_BODY_LF,
     H1_CHUNK_TRAILER_FIRST, // at the begin of a trailer line
-    H1_CHUNK_TRAILER,       // within one
+    H1_CHUNK_TRAILER_NAME,  // up to the colon
+    H1_CHUNK_TRAILER,       // behind it
     H1_CHUNK_TRAILER_LF,
     H1_CHUNK_END_LF, // after the CR of the last, empty line
     H1_CHUNK_DONE,
@@ -40,13 +44,15 @@ struct h1_chunk {
     enum h1_chunk_state state;
     uint32_t line_bytes; // of the size line, then of all trailers
     uint64_t left;       // of the size being read, then of the chunk's bytes
+    uint32_t name_len;   // of the trailer's name; what is at `name` may be less of it
+    char name[H1_CHUNK_NAME_BYTES_MAX];
 };
 
 enum h1_chunk_result {
     H1_CHUNK_AGAIN,    // all was taken, more must come
     H1_CHUNK_DATA,     // *out_data holds body bytes; call again with the rest
     H1_CHUNK_END,      // the body is complete; what is left in *in belongs to the next message
-    H1_CHUNK_BAD,      // malformed: 400, close the connection. Stays so
+    H1_CHUNK_BAD,      // malformed, or a forbidden trailer: 400, close the connection. Stays so
     H1_CHUNK_TOO_LONG, // extensions or trailers over their limit: 400, close. Stays so
 };
 
