@@ -332,6 +332,15 @@ static struct str page_of(struct exchange *ex, int status, struct str cause)
     return page;
 }
 
+static void set_page(struct exchange *ex, int status, struct str cause)
+{
+    ex->resp.status = status;
+    header_list_add_id(&ex->resp.headers, HEADER_CONTENT_TYPE,
+                       ex->peer->is_control ? STR("application/json")
+                                            : STR("text/html; charset=utf-8"));
+    ex->resp.body = body_text(&ex->arena, page_of(ex, status, cause));
+}
+
 // Tells whether a module answers instead. What could not be understood has no path.
 static bool is_diverted(struct exchange *ex, int *status)
 {
@@ -379,12 +388,20 @@ void exchange_refuse(struct exchange *ex, int status, const char *event, const c
         header_list_add_id(&ex->resp.headers, HEADER_RETRY_AFTER, STR(RETRY_AFTER_S));
     if (is_diverted(ex, &status))
         return;
-    ex->resp.status = status;
-    header_list_add_id(&ex->resp.headers, HEADER_CONTENT_TYPE,
-                       ex->peer->is_control ? STR("application/json")
-                                            : STR("text/html; charset=utf-8"));
-    ex->resp.body = body_text(&ex->arena, page_of(ex, status, text));
+    set_page(ex, status, text);
     exchange_respond(ex);
+}
+
+void exchange_replace(struct exchange *ex, int status, const char *event, const char *cause)
+{
+    struct str text = str_c(cause);
+    ASSERT(ex->responded);
+    exchange_log(ex, event, arena_fmt(&ex->arena, "%s; the client gets %d", cause, status));
+    if (!ex->facts.cause.len)
+        ex->facts.cause = arena_dup(&ex->arena, text);
+    body_close(ex->resp.body);
+    ex->resp = (struct response){.headers = {.arena = &ex->arena}, .close = true};
+    set_page(ex, status, text);
 }
 
 void exchange_redirect(struct exchange *ex, int status, struct str location)

@@ -165,6 +165,11 @@ void exchange_respond(struct exchange *ex);
 PRINTF_LIKE(4, 5)
 void exchange_refuse(struct exchange *ex, int status, const char *event, const char *cause, ...);
 
+// exchange_replace puts the same page in place of an answer that turns out not to be sendable, and
+// asks for the end of the connection. For fronts, of which nothing has been sent yet: the answer
+// was responded, so no module is asked again. `cause` is a sentence's main clause.
+void exchange_replace(struct exchange *ex, int status, const char *event, const char *cause);
+
 // exchange_redirect answers `status` (301, 302, 303, 307, 308) with Location.
 void exchange_redirect(struct exchange *ex, int status, struct str location);
 

@@ -12,7 +12,6 @@
 #include "base/wr.h"
 #include "front/h1_conn.h"
 #include "http/status.h"
-#include "log/log.h"
 #include "os/fd.h"
 #include "wire/h1_resp.h"
 
@@ -261,22 +260,6 @@ static const char *put_result_text(enum h1_resp_put_result result)
     return TEXTS[result];
 }
 
-// Nothing was sent yet, and what was to be sent can't be: the client gets a bare 502 instead.
-static void replace_answer(struct h1_conn *conn, const char *why)
-{
-    struct exchange *ex = conn->ex;
-    log_warn(exchange_scope(ex), "front.bad_answer", "%s; the client gets 502", why);
-    body_close(ex->resp.body);
-    ex->resp = (struct response){.status = 502, .headers = {.arena = &ex->arena}, .close = true};
-    if (!ex->facts.cause.len)
-        ex->facts.cause = str_c(why);
-    ex->facts.body_sent_bytes = 0;
-    conn->keep_alive = false;
-    conn->out.framing = H1_OUT_LENGTH;
-    conn->out.left = 0;
-    conn->out.end = conn->out.start;
-}
-
 // Writes the head, and the head of the first chunk if there is one, in front of the gathered body.
 static enum h1_resp_put_result put_head(struct h1_conn *conn, const struct h1_resp_head *head,
                                         uint64_t first_chunk_bytes)
@@ -343,35 +326,43 @@ static enum h1_resp_put_result settle(struct h1_conn *conn, const struct gathere
     return put_head(conn, &head, head.is_chunked ? body_bytes : 0);
 }
 
-enum h1_send_result h1_send_begin(struct h1_conn *conn)
+// Gathers what is there of the answer and makes its head: NULL, or why it can't be sent.
+static const char *compose(struct h1_conn *conn, struct gathered *g, size_t *out_body_bytes)
 {
     struct exchange *ex = conn->ex;
     struct h1_out *out = &conn->out;
-    *out = (struct h1_out){.file = FD_NONE, .framing = framing_of(ex)};
-    if (out->framing == H1_OUT_LENGTH)
-        out->left = (uint64_t)length_of(ex);
+    out->framing = framing_of(ex);
+    out->left = out->framing == H1_OUT_LENGTH ? (uint64_t)length_of(ex) : 0;
+    out->start = out->end = 0;
     block_need(conn);
     struct h1_resp_head head = head_of(conn);
     size_t head_bytes_max = h1_resp_size(&head) + H1_CHUNK_HEAD_BYTES_MAX;
-
-    struct gathered g = {.fill = FILL_LATER};
+    *g = (struct gathered){.fill = FILL_LATER};
     if (head_bytes_max <= HEAD_IN_BLOCK_MAX) {
         out->start = out->end = head_bytes_max;
-        g = gather(conn);
+        *g = gather(conn);
     }
-    size_t body_bytes = out->end - out->start;
-    enum h1_resp_put_result result = H1_RESP_PUT_OK;
-    if (g.fill != FILL_FAIL)
-        result = settle(conn, &g);
-    if (g.fill == FILL_FAIL || result != H1_RESP_PUT_OK) {
-        replace_answer(conn, g.fill == FILL_FAIL ? "the body of the answer broke off at once"
-                                                 : put_result_text(result));
-        g = (struct gathered){.fill = FILL_END};
-        body_bytes = 0;
-        result = settle(conn, &g);
-        ASSERT(result == H1_RESP_PUT_OK);
+    *out_body_bytes = out->end - out->start;
+    if (g->fill == FILL_FAIL)
+        return "the body of the answer broke off at once";
+    enum h1_resp_put_result result = settle(conn, g);
+    return result == H1_RESP_PUT_OK ? NULL : put_result_text(result);
+}
+
+enum h1_send_result h1_send_begin(struct h1_conn *conn)
+{
+    struct gathered g;
+    size_t body_bytes;
+    conn->out = (struct h1_out){.file = FD_NONE};
+    const char *why = compose(conn, &g, &body_bytes);
+    if (why) {
+        // Nothing was sent yet.
+        exchange_replace(conn->ex, 502, "front.bad_answer", why);
+        conn->ex->facts.body_sent_bytes = 0;
+        why = compose(conn, &g, &body_bytes);
+        ASSERT(!why);
     }
-    frame(out, &g, body_bytes);
+    frame(&conn->out, &g, body_bytes);
     return h1_send_go_on(conn);
 }
 

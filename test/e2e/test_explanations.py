@@ -79,3 +79,14 @@ def test_cut_answer_explains(godwit):
             c.read()
     godwit.stderr.wait(r"backend\.worker_died \[req \w+\] site _, app _, worker (\d+): Worker \1 .*The answer was cut\.")
     assert godwit.status()["metrics"]["responses_cut"] == 1
+
+
+def test_short_answer_explains(godwit):
+    """Less than Content-Length has promised, known before anything is sent: the same page as for all refusals."""
+    godwit.file("short.php", "<?php header('Content-Length: 10'); header('X-Of-App: 1'); echo '12345';")
+    godwit.php("workers 1..1;")
+    answer = godwit.get("/short.php")
+    assert answer.status == 502 and answer.header("X-Of-App") is None
+    assert answer.header("Content-Type") == "text/html; charset=utf-8"
+    page_id = re.search(r"Request ID: <code>(\w+)", answer.text).group(1)
+    godwit.stderr.wait(rf"front\.bad_answer \[req {page_id}\] site _, app _, worker \d+: the body of the answer broke off")

@@ -97,6 +97,9 @@ static const struct refusal {
     {"a body over body_max", "POST /echo HTTP/1.1\r\nContent-Length: 200000\r\n" HOST,
      "HTTP/1.1 413 "},
     {"a header that is not HTTP", "GET /bad HTTP/1.1\r\n" HOST, "HTTP/1.1 502 "},
+    {"a forbidden trailer",
+     "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST "0\r\nHost: b\r\n\r\n",
+     "HTTP/1.1 400 "},
     {"an answer that fails at once", "GET /nothing HTTP/1.1\r\n" HOST, "HTTP/1.1 502 "},
 };
 
@@ -172,9 +175,10 @@ static void refusals_close(void **state)
         struct client c;
         client_open(&c, &stage);
         client_say(&c, row->input);
-        client_wait(&c, "\r\n\r\n");
+        client_wait(&c, "</html>\n");
         if (strncmp(client_text(&c), row->status, strlen(row->status)) != 0
-            || !strstr(client_text(&c), "Connection: close\r\n"))
+            || !strstr(client_text(&c), "Connection: close\r\n")
+            || !strstr(client_text(&c), "Request ID: <code>"))
             fail_msg("%s: %s", row->name, client_text(&c));
         // The end of our direction is all that a lingering server waits for.
         assert_int_equal(shutdown(c.fd, SHUT_WR), 0);
