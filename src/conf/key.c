@@ -39,24 +39,31 @@ const char *key_scopes_text(unsigned scopes, char room[static 64])
     return room;
 }
 
+const char *key_places(const struct key *key, char room[static KEY_PLACES_BYTES])
+{
+    size_t len = 0;
+    for (size_t i = 0; i < ARRAY_LEN(SCOPES); i++) {
+        if (key->scopes & SCOPES[i].scope) {
+            len += (size_t)snprintf(room + len, KEY_PLACES_BYTES - len, "%s%s", len ? " or " : "",
+                                    SCOPES[i].phrase);
+        }
+    }
+    ASSERT(len && len < KEY_PLACES_BYTES);
+    return room;
+}
+
 bool key_scope_check(const struct key *key, const struct tree_node *node, unsigned scope,
                      struct err *err)
 {
     if (key->scopes & scope)
         return true;
-    char expected[96];
-    size_t len = 0;
+    char places[KEY_PLACES_BYTES];
     const char *here = "here";
-    for (size_t i = 0; i < ARRAY_LEN(SCOPES); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(SCOPES); i++)
         if (scope == SCOPES[i].scope)
             here = SCOPES[i].phrase;
-        if (key->scopes & SCOPES[i].scope) {
-            len += (size_t)snprintf(expected + len, sizeof expected - len, "%s%s",
-                                    len ? " or " : "", SCOPES[i].phrase);
-        }
-    }
-    ASSERT(len && len < sizeof expected);
-    return tree_error(err, node->pos, "\"%s\" may stand %s, not %s", key->name, expected, here);
+    return tree_error(err, node->pos, "\"%s\" may stand %s, not %s", key->name,
+                      key_places(key, places), here);
 }
 
 // A directive without ";" swallows the next one. The first argument from `from` on that begins a

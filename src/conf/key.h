@@ -112,6 +112,11 @@ MUST_USE bool key_apply(const struct key *key, const struct tree_node *node, uns
 // key_find returns the row named `name`, NULL if there is none.
 const struct key *key_find(const struct key *keys, size_t count, struct str name);
 
+#define KEY_PLACES_BYTES 96
+
+// key_places writes "in site or in path" into `room`, which it returns.
+const char *key_places(const struct key *key, char room[static KEY_PLACES_BYTES]);
+
 // key_scope_check reports a directive that may not stand in `scope`.
 MUST_USE bool key_scope_check(const struct key *key, const struct tree_node *node, unsigned scope,
                               struct err *err);

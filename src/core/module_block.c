@@ -34,9 +34,15 @@ const struct key *module_block_key(struct str name)
 struct nearest {
     struct str name;
     unsigned scope; // 0: any
-    const char *best;
+    const struct key *best;
     unsigned distance;
 };
+
+// One slip in three letters is a slip; more is another word.
+static struct nearest nearest_to(struct str name, unsigned scope)
+{
+    return (struct nearest){.name = name, .scope = scope, .distance = (unsigned)(name.len / 3 + 2)};
+}
 
 static void look_at(struct nearest *n, const struct key *keys, size_t count)
 {
@@ -44,26 +50,26 @@ static void look_at(struct nearest *n, const struct key *keys, size_t count)
         unsigned distance = key_distance(n->name, str_c(keys[i].name));
         if (distance >= n->distance || (n->scope && !(keys[i].scopes & n->scope)))
             continue;
-        n->best = keys[i].name;
+        n->best = &keys[i];
         n->distance = distance;
     }
 }
 
-const char *module_block_suggest(struct str name, unsigned scope, const struct key *keys,
-                                 size_t count)
+static void look_everywhere(struct nearest *n)
 {
-    // One slip in three letters is a slip; more is another word.
-    struct nearest n = {.name = name, .scope = scope, .distance = (unsigned)(name.len / 3 + 2)};
-    look_at(&n, keys, count);
-    if (keys)
-        return n.best;
-    size_t structure_count;
-    const struct key *structure = snapshot_keys(&structure_count);
-    look_at(&n, structure, structure_count);
+    size_t count;
+    const struct key *structure = snapshot_keys(&count);
+    look_at(n, structure, count);
     for (size_t i = 0; i < module_count(); i++) {
-        look_at(&n, module_at(i)->keys, module_at(i)->key_count);
-        look_at(&n, module_at(i)->block_keys, module_at(i)->block_key_count);
+        look_at(n, module_at(i)->keys, module_at(i)->key_count);
+        look_at(n, module_at(i)->block_keys, module_at(i)->block_key_count);
     }
+}
+
+const struct key *module_block_suggest(struct str name)
+{
+    struct nearest n = nearest_to(name, 0);
+    look_everywhere(&n);
     return n.best;
 }
 
@@ -73,14 +79,20 @@ bool module_block_unknown(const struct tree_node *node, unsigned scope, const st
     const struct key *elsewhere = module_block_key(node->name);
     if (elsewhere && !(elsewhere->scopes & scope))
         return key_scope_check(elsewhere, node, scope, err);
-    const char *near = module_block_suggest(node->name, scope, keys, count);
-    if (!near)
-        near = module_block_suggest(node->name, 0, NULL, 0);
-    if (near) {
-        return tree_error(err, node->pos, "unknown directive \"%.*s\", did you mean \"%s\"?",
-                          STR_ARG(node->name), near);
-    }
-    return tree_error(err, node->pos,
-                      "unknown directive \"%.*s\", one of `godwit help` was expected",
-                      STR_ARG(node->name));
+    struct nearest n = nearest_to(node->name, scope);
+    look_at(&n, keys, count);
+    if (!keys)
+        look_everywhere(&n);
+    // What is nearer but stands in another place is likelier meant than what is far but fits.
+    n.scope = 0;
+    look_everywhere(&n);
+    if (!n.best)
+        return tree_error(err, node->pos,
+                          "unknown directive \"%.*s\", one of `godwit help` was expected",
+                          STR_ARG(node->name));
+    char places[KEY_PLACES_BYTES] = "";
+    bool is_here = (n.best->scopes & scope) != 0;
+    return tree_error(err, node->pos, "unknown directive \"%.*s\", did you mean \"%s\"%s%s?",
+                      STR_ARG(node->name), n.best->name, is_here ? "" : ", which may stand ",
+                      is_here ? "" : key_places(n.best, places));
 }

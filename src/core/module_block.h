@@ -12,15 +12,14 @@ bool module_block_repeats(const struct tree_node *first, const struct tree_node 
                           struct err *err);
 
 // module_block_unknown reports that `node` is not a directive of this place: where it may stand if
-// any module knows it, else the nearest name. `keys` are the rows of the place's own table, NULL
-// for the modules' tables. Returns false.
+// any module knows it, else the nearest name, and where that may stand if not here. `keys` are the
+// rows of the place's own table, NULL for the modules' tables. Returns false.
 bool module_block_unknown(const struct tree_node *node, unsigned scope, const struct key *keys,
                           size_t count, struct err *err);
 
-// module_block_suggest is the known name nearest to `name` among all directives that may stand in
-// `scope` (0: anywhere), NULL when none is near. `keys` as above.
-const char *module_block_suggest(struct str name, unsigned scope, const struct key *keys,
-                                 size_t count);
+// module_block_suggest is the row whose name is nearest to `name` in all tables, those of blocks
+// included; NULL when none is near.
+const struct key *module_block_suggest(struct str name);
 
 // module_block_key finds any row of that name: in the modules' tables, in their blocks', and in the
 // structure's.

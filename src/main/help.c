@@ -104,10 +104,10 @@ static int print_directive(const char *name)
     }
     if (found)
         return 0;
-    const char *near = module_block_suggest(str_c(name), 0, NULL, 0);
+    const struct key *near = module_block_suggest(str_c(name));
     if (near) {
         (void)fprintf(stderr, "godwit: there is no directive \"%s\"; did you mean \"%s\"?\n", name,
-                      near);
+                      near->name);
     } else {
         (void)fprintf(stderr, "godwit: there is no directive \"%s\"; `godwit help` lists all\n",
                       name);

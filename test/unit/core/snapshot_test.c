@@ -187,11 +187,18 @@ static void every_error_is_told_once(void **state)
     static const struct {
         const char *text, *errors;
     } CASES[] = {
-        {"rooot /x;", "f:1:1: unknown directive \"rooot\", did you mean \"root\"?"},
+        {"rooot /x;",
+         "f:1:1: unknown directive \"rooot\", did you mean \"root\", which may stand in site or in "
+         "path?"},
         {"site a { rot /x; pth / { } }",
          "f:1:10: unknown directive \"rot\", did you mean \"root\"?\n"
          "f:1:18: unknown directive \"pth\", did you mean \"path\"?"},
         {"lisetn 80;", "f:1:1: unknown directive \"lisetn\", did you mean \"listen\"?"},
+        {"site a { fest on; }",
+         "f:1:10: unknown directive \"fest\", did you mean \"fast\", which may stand in app?"},
+        {"site a { app_blocks 1; blokc { } }",
+         "f:1:10: unknown directive \"app_blocks\", one of `godwit help` was expected\n"
+         "f:1:24: unknown directive \"blokc\", did you mean \"block\"?"},
         {"proxy_pass x;",
          "f:1:1: unknown directive \"proxy_pass\", one of `godwit help` was expected"},
         {"site a { block { blocksize 1; } }",
