@@ -2,6 +2,7 @@
 // mem -- see mem.h. The only file that may call malloc.
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,4 +36,9 @@ void *mem_grow(void *ptr, size_t size)
 void mem_free(void *ptr)
 {
     free(ptr);
+}
+
+void mem_trim(void)
+{
+    (void)malloc_trim(0);
 }

@@ -20,5 +20,8 @@ MUST_USE void *mem_grow(void *ptr, size_t size);
 // mem_free frees what this module gave; NULL is fine.
 void mem_free(void *ptr);
 
+// mem_trim gives free memory of the heap back to the system. Takes milliseconds.
+void mem_trim(void);
+
 // mem_new is a zeroed `type` on the heap.
 #define mem_new(type) ((type *)mem_alloc(sizeof(type)))

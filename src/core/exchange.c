@@ -36,16 +36,21 @@ struct spares {
 static const char SPARES_OWNER;
 static void (*control_handle)(struct exchange *ex);
 
-static void free_spares(void *data)
+static void empty_spares(struct spares *spares)
 {
-    struct spares *spares = data;
     struct list_node *node;
     while ((node = list_pop_front(&spares->list)) != NULL) {
         struct exchange *ex = CONTAINER_OF(node, struct exchange, node);
         arena_done(&ex->arena);
         mem_free(ex);
     }
-    mem_free(spares);
+    spares->count = 0;
+}
+
+static void free_spares(void *data)
+{
+    empty_spares(data);
+    mem_free(data);
 }
 
 static struct spares *spares_of(struct thread *t)
@@ -57,6 +62,11 @@ static struct spares *spares_of(struct thread *t)
         thread_attach(t, &SPARES_OWNER, spares, free_spares);
     }
     return spares;
+}
+
+void exchange_rest(struct thread *t)
+{
+    empty_spares(spares_of(t));
 }
 
 static struct exchange *take(struct thread *t)

@@ -32,13 +32,19 @@ void thread_done(struct thread *t)
         if (last->free)
             last->free(last->data);
     }
+    thread_rest(t);
+    mem_free(t->scratch);
+    *t = (struct thread){0};
+}
+
+void thread_rest(struct thread *t)
+{
     while (t->blocks) {
         struct free_block *block = t->blocks;
         t->blocks = block->next;
         mem_free(block);
     }
-    mem_free(t->scratch);
-    *t = (struct thread){0};
+    t->block_count = 0;
 }
 
 void thread_attach(struct thread *t, const void *owner, void *data, void (*free)(void *data))

@@ -59,6 +59,9 @@ void *thread_attached(const struct thread *t, const void *owner);
 char *thread_block_take(struct thread *t);
 void thread_block_give(struct thread *t, char *block);
 
+// thread_rest gives the free blocks back to the heap.
+void thread_rest(struct thread *t);
+
 // thread_date is the value of a Date header now (IMF-fixdate), made once a second.
 struct str thread_date(struct thread *t);
 

@@ -27,6 +27,7 @@
 #include "main/server_listeners.h"
 #include "main/server_logs.h"
 #include "main/server_output.h"
+#include "main/server_rest.h"
 #include "main/server_threads.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -239,8 +240,10 @@ static void on_commit(uint32_t gen)
     }
     bool is_first = server_listeners_control(&server.listeners) == FD_NONE;
     server_listeners_commit(&server.listeners, &server.threads);
-    if (is_first)
+    if (is_first) {
+        server_rest_open(&server.threads);
         open_api(); // no connection is accepted before the next turn
+    }
     server_threads_after(&server.threads, on_all_committed, (void *)(uintptr_t)gen);
 }
 
@@ -482,6 +485,7 @@ static int open_server(int channel)
 static void close_server(void)
 {
     loop_timer_stop(&server.drain_timer);
+    server_rest_close();
     channel_close(&server.channel);
     server_threads_each(&server.threads, cut_thread, NULL);
     server_threads_close(&server.threads);
