@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/assert.h"
+#include "conf/error_sort.h"
 #include "core/listen.h"
 #include "core/snapshot.h"
 #include "feature/htaccess.h"
@@ -44,7 +45,7 @@ static void need_some(const struct load *l, const char *file, struct err *err)
     }
 }
 
-static bool load(struct load *l, int argc, char **argv)
+static bool load_unsorted(struct load *l, int argc, char **argv)
 {
     struct config_source source;
     modules_register();
@@ -58,6 +59,13 @@ static bool load(struct load *l, int argc, char **argv)
         return false;
     need_some(l, source.file ? source.file : source.dir, &l->err);
     return loader_plan_make(l->snapshot, source.name, a, &l->plan, &l->err) && !l->err.count;
+}
+
+static bool load(struct load *l, int argc, char **argv)
+{
+    bool ok = load_unsorted(l, argc, argv);
+    error_sort(&l->err);
+    return ok;
 }
 
 static void unload(struct load *l)

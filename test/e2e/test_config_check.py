@@ -24,6 +24,7 @@ WRONG = [
     ("misspelt directive", "listn 127.0.0.1:1;\n", [("1:1", r'"listn".*"listen"')]),
     ("misspelt in a site", "listen 127.0.0.1:1;\nsite a {\n    rot /;\n}\n", [("3:5", r'"rot".*"root"')]),
     ("misspelt in an app", "site a { root /tmp; app php { worker 1; } }\n", [("1:31", r'"worker".*"workers"')]),
+    ("misspelt and in a wrong place", "site a { root /tmp; workes 1; }\n", [("1:21", r'"workes".*"workers", which may stand in app\?')]),
     ("wrong place", "root /tmp;\nsite a { listen 1; }\n", [("1:1", "root"), ("2:10", "listen")]),
     ("missing semicolon", "listen 127.0.0.1:1\nsite a { root /tmp; }\n", [("2:", ".")]),
     ("unclosed block", "site a {\n    root /tmp;\n", [("", r"\}")]),
@@ -53,6 +54,21 @@ def test_wrong_configuration(godwit, name, text, errors):
     for place, words in errors:
         pattern = rf"godwit\.conf:{re.escape(place)}{'' if place.count(':') and not place.endswith(':') else '.*'}"
         assert any(re.search(pattern + ".*" + words, line) for line in lines), f"{place} {words} not in\n{out}"
+
+
+def test_the_manual_shows_what_it_says(godwit):
+    """The line of doc/configuration.md, but for its path."""
+    shown = re.search(r"^/etc/godwit/godwit\.conf(:7:5: .*)$", (ROOT / "doc" / "configuration.md").read_text(), re.M).group(1)
+    status, out = check(godwit, "\n" * 5 + "site a {\n    rot /;\n}\n")
+    assert status == 1 and f"{godwit.conf}{shown}" in out.splitlines()
+
+
+def test_errors_stand_in_the_order_of_the_text(godwit):
+    """Also those that later steps find: a directory that is missing, an address that stands twice."""
+    (godwit.base / "z.conf").write_text("site z { root /no/z; rot /; }\nsite y { root /no/y; }\n")
+    status, out = check(godwit, "site a { root /no/a; }\nlisten 1;\nlisten 1;\nsite b { root /no/b; threads 1; }\nsite a { }\ninclude z.conf;\n")
+    places = [(p[0], int(p[1]), int(p[2])) for p in re.findall(r"([^/\n]*\.conf):(\d+):(\d+): ", out)]
+    assert status == 1 and len(places) >= 3 and places == sorted(places), out
 
 
 def test_error_in_an_included_file_names_that_file(godwit):
