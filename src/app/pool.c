@@ -80,6 +80,19 @@ static void enqueue(struct pool *p, struct ticket *t, uint64_t now_us)
     pool_look_queued(p, now_us);
 }
 
+// NULL when none is idle.
+static struct pool_worker *take_idle(struct pool *p, struct thread *t)
+{
+    struct pool_worker *w;
+    while ((w = pick_idle(p, t)) != NULL) {
+        ASSERT_DEBUG(p->queue.count == 0);
+        pool_worker_take(w);
+        if (pool_worker_own(w, t))
+            break;
+    }
+    return w;
+}
+
 static struct slot *acquire(struct endpoint *ep, struct ticket *t)
 {
     struct pool *p = pool_of(ep);
@@ -88,12 +101,9 @@ static struct slot *acquire(struct endpoint *ep, struct ticket *t)
     struct slot *slot = NULL;
     t->endpoint = ep;
     pool_state_lock();
-    struct pool_worker *w = pick_idle(p, thread);
+    struct pool_worker *w = take_idle(p, thread);
     uint64_t now_us = pool_state_now_us();
     if (w) {
-        ASSERT_DEBUG(p->queue.count == 0);
-        pool_worker_take(w);
-        pool_worker_own(w, thread);
         slot = &w->slot;
     } else if (is_hopeless(p, t->exchange, now_us, &t->failure)) {
         pool_state_deliver(t, POOL_TICKET_FAILED);
@@ -236,6 +246,27 @@ static bool refuses(struct endpoint *ep, struct exchange *ex, enum endpoint_fail
 
 static const struct endpoint_ops OPS = {refuses, acquire, cancel, release};
 
+// What a ticket that has left the inbox has come to.
+enum delivery { DELIVERY_SLOT, DELIVERY_FAILURE, DELIVERY_QUEUED };
+
+// A worker that was granted but can't be watched leaves its ticket to wait for another one. Lock
+// held.
+static enum delivery open_ticket(struct ticket *t, struct thread *thread)
+{
+    bool is_granted = t->state == POOL_TICKET_GRANTED;
+    t->state = POOL_TICKET_NONE;
+    if (!is_granted)
+        return DELIVERY_FAILURE;
+    struct pool *p = pool_of(t->endpoint);
+    uint64_t now_us = pool_state_now_us();
+    if (pool_worker_own(worker_of(t->slot), thread))
+        return DELIVERY_SLOT;
+    if (is_hopeless(p, t->exchange, now_us, &t->failure))
+        return DELIVERY_FAILURE;
+    enqueue(p, t, now_us);
+    return DELIVERY_QUEUED;
+}
+
 // Takes one ticket out; false when none is left.
 static bool deliver_one(struct pool_inbox *inbox)
 {
@@ -249,17 +280,20 @@ static bool deliver_one(struct pool_inbox *inbox)
         return false;
     }
     struct ticket *t = CONTAINER_OF(node, struct ticket, node);
-    bool granted = t->state == POOL_TICKET_GRANTED;
-    t->state = POOL_TICKET_NONE;
-    if (granted)
-        pool_worker_own(worker_of(t->slot), inbox->thread);
-    else
+    enum delivery delivery = open_ticket(t, inbox->thread);
+    if (delivery == DELIVERY_FAILURE)
         text_len = failure_text(pool_of(t->endpoint), t->failure, text, sizeof text);
     pool_state_unlock();
-    if (granted)
+    switch (delivery) {
+    case DELIVERY_SLOT:
         t->on_slot(t, t->slot);
-    else
+        break;
+    case DELIVERY_FAILURE:
         t->on_failed(t, t->failure, str_n(text, text_len));
+        break;
+    case DELIVERY_QUEUED:
+        break;
+    }
     return true;
 }
 
@@ -430,6 +464,44 @@ static uint64_t fork_kib(const struct pool *p, uint32_t id, int32_t pid)
     return 0;
 }
 
+// Notes a start that came to nothing; the next one waits longer each time. Lock held.
+static void count_failure(struct pool *p, const struct pool_worker *w, struct str text)
+{
+    size_t cut = text.len > POOL_FAILURE_BYTES ? text.len - POOL_FAILURE_BYTES : 0;
+    struct str kept = str_skip(text, cut); // the last words tell most
+    memcpy(p->failure, kept.ptr, kept.len);
+    p->failure_len = kept.len;
+    p->failed_us = pool_state_now_us();
+    uint64_t wait_us = POOL_BACKOFF_MIN_US << (p->failures < 7 ? p->failures : 7);
+    if (wait_us > POOL_BACKOFF_MAX_US)
+        wait_us = POOL_BACKOFF_MAX_US;
+    p->failures++;
+    p->retry_us = p->failed_us + wait_us;
+    if (w->generation == p->generation)
+        pool_restart_failed(p);
+}
+
+// Watches the connection of a worker that says that it is ready. False: it is let go, and counts as
+// one that could not be started. Lock held.
+static bool watch_new(struct pool_worker *w, int32_t pid, int fd)
+{
+    w->slot.fd = fd;
+    w->slot.worker_pid = pid;
+    struct loop *loop = pool_state.control->loop;
+    int rc = loop_watch_start(loop, &w->slot.watch, fd, POLL_READ | POLL_WRITE);
+    if (rc == 0)
+        return true;
+    char text[128];
+    int len =
+        snprintf(text, sizeof text, "its connection cannot be watched: %s", strerrordesc_np(-rc));
+    ASSERT(len > 0);
+    struct pool *p = w->pool;
+    count_failure(p, w, str_n(text, (size_t)len < sizeof text ? (size_t)len : sizeof text - 1));
+    pool_worker_part(w, POOL_WORKER_RETIRING, pool_state_now_us() + p->set.stop_us);
+    pool_state_due(0);
+    return false;
+}
+
 void pool_ready(struct str app, uint32_t id, int32_t pid, int fd)
 {
     struct pool_worker *w = lock_worker(app, id);
@@ -437,6 +509,10 @@ void pool_ready(struct str app, uint32_t id, int32_t pid, int fd)
         fd_close(&fd);
         if (w)
             pool_state_unlock();
+        return;
+    }
+    if (!watch_new(w, pid, fd)) {
+        pool_state_unlock();
         return;
     }
     struct pool *p = w->pool;
@@ -449,12 +525,7 @@ void pool_ready(struct str app, uint32_t id, int32_t pid, int fd)
         p->proved = p->generation;
         pool_restart_proved(p);
     }
-    w->slot.fd = fd;
-    w->slot.worker_pid = pid;
     w->fork_kib = fork_kib(p, id, pid);
-    struct loop *loop = pool_state.control->loop;
-    int rc = loop_watch_start(loop, &w->slot.watch, fd, POLL_READ | POLL_WRITE);
-    ASSERT(rc == 0);
     bool replaces = w->replaces;
     pool_worker_offer(w);
     if (replaces)
@@ -468,20 +539,8 @@ void pool_failed(struct str app, uint32_t id, struct str text)
     struct pool_worker *w = lock_worker(app, id);
     if (!w)
         return;
-    struct pool *p = w->pool;
     ASSERT(w->state == POOL_WORKER_STARTING);
-    size_t cut = text.len > POOL_FAILURE_BYTES ? text.len - POOL_FAILURE_BYTES : 0;
-    struct str kept = str_skip(text, cut); // the last words tell most
-    memcpy(p->failure, kept.ptr, kept.len);
-    p->failure_len = kept.len;
-    p->failed_us = pool_state_now_us();
-    uint64_t wait_us = POOL_BACKOFF_MIN_US << (p->failures < 7 ? p->failures : 7);
-    if (wait_us > POOL_BACKOFF_MAX_US)
-        wait_us = POOL_BACKOFF_MAX_US;
-    p->failures++;
-    p->retry_us = p->failed_us + wait_us;
-    if (w->generation == p->generation)
-        pool_restart_failed(p);
+    count_failure(w->pool, w, text);
     pool_worker_free(w);
     pool_state_unlock();
 }

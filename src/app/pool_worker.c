@@ -218,15 +218,20 @@ void pool_worker_take(struct pool_worker *w)
     w->slot.on_ready = NULL;
 }
 
-void pool_worker_own(struct pool_worker *w, struct thread *t)
+bool pool_worker_own(struct pool_worker *w, struct thread *t)
 {
     ASSERT(w->state == POOL_WORKER_BUSY);
     atomic_store_explicit(&w->owner, t, memory_order_release);
     if (atomic_load_explicit(&w->slot.watch.loop, memory_order_relaxed) == t->loop)
-        return;
+        return true;
     int rc = loop_watch_start(t->loop, &w->slot.watch, w->slot.fd, POLL_READ | POLL_WRITE);
-    // Only a lack of kernel memory; without readiness the request would hang.
-    ASSERT(rc == 0);
+    if (rc == 0)
+        return true;
+    // Without readiness the request would hang.
+    pool_worker_part(w, POOL_WORKER_RETIRING, pool_state_now_us() + w->pool->set.stop_us);
+    pool_state_tell(w->pool, "worker %d cannot be watched and is let go: %s",
+                    (int)w->slot.worker_pid, strerrordesc_np(-rc));
+    return false;
 }
 
 void pool_worker_free(struct pool_worker *w)

@@ -27,8 +27,9 @@ void pool_worker_offer(struct pool_worker *w);
 // pool_worker_take makes it BUSY, for the calling thread's or a granted ticket's use.
 void pool_worker_take(struct pool_worker *w);
 
-// pool_worker_own makes the calling thread `t` watch a slot that was taken for it.
-void pool_worker_own(struct pool_worker *w, struct thread *t);
+// pool_worker_own makes the calling thread `t` watch a slot that was taken for it. False: the
+// kernel refuses, for lack of memory or watches; the worker has parted then.
+MUST_USE bool pool_worker_own(struct pool_worker *w, struct thread *t);
 
 // pool_worker_part closes its connection; it counts until its exit, and is killed at `kill_us`.
 void pool_worker_part(struct pool_worker *w, enum pool_worker_state state, uint64_t kill_us);

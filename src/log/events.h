@@ -53,4 +53,4 @@
  X("static.failed", "a file that is there could not be opened or read")                        \
  X("static.script_refused", "a script that no app runs was asked for; its source is not sent") \
  X("worker.died", "a worker ended though nobody asked for it")                                 \
- X("worker.recycled", "a worker is replaced because it holds too much memory")
+ X("worker.recycled", "a worker is replaced before its time, mostly for its memory")

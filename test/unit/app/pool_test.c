@@ -3,6 +3,7 @@
 // limits, scaling, rolling change; and at random, with the invariants checked after each step.
 #include "app/pool.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include "app/pool_state.h"
 #include "base/hash.h"
 #include "os/fd.h"
+#include "os/file.h"
 
 #define SECOND_US   UINT64_C(1000000)
 #define WORKERS_MAX 64
@@ -404,6 +406,71 @@ static void failed_starts_are_told_and_tried_later(void **state)
     assert_non_null(clients[3].slot);
     assert_int_equal(report(&a)->failures_in_row, 0);
     arena_done(&a);
+}
+
+// A regular file is what epoll refuses; it stands for a kernel without memory for one more.
+static int unwatchable(void)
+{
+    int fd = file_unnamed("/tmp");
+    assert_true(fd >= 0);
+    return fd;
+}
+
+static void a_worker_that_can_not_be_watched_is_a_failed_start(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    ask(&clients[0]);
+    look();
+    pool_ready(STR("shop"), processes[0].id, 1, unwatchable());
+    look();
+    assert_true(str_starts(report(&a)->failure, STR("its connection cannot be watched: ")));
+    assert_int_equal(starts, 1);
+    assert_true(clients[0].waits);
+    pass(POOL_BACKOFF_MIN_US);
+    assert_int_equal(starts, 2);
+    ready(&processes[1]);
+    assert_non_null(clients[0].slot);
+    pass(10 * SECOND_US); // stop_us: what could not be told to leave is killed
+    assert_true(processes[0].kill_wanted);
+    arena_done(&a);
+}
+
+// As if the worker's connection had to move to a loop that has no room for it.
+static void spoil(struct slot *slot)
+{
+    int file = unwatchable();
+    loop_watch_stop(&slot->watch);
+    assert_int_equal(dup3(file, slot->fd, O_CLOEXEC), slot->fd);
+    fd_close(&file);
+}
+
+static void a_worker_that_can_not_be_moved_is_let_go(void **state)
+{
+    (void)state;
+    ask(&clients[0]);
+    look();
+    ready(&processes[0]);
+    struct slot *slot = clients[0].slot;
+    assert_non_null(slot);
+    give(&clients[0], SLOT_REUSE);
+    spoil(slot);
+    ask(&clients[1]); // finds it idle
+    look();
+    assert_true(clients[1].waits);
+    assert_int_equal(starts, 2);
+    assert_int_equal(end(&processes[0], 0), POOL_EXIT_WANTED);
+    ready(&processes[1]);
+    slot = clients[1].slot;
+    assert_non_null(slot);
+    ask(&clients[2]); // waits for it
+    spoil(slot);
+    give(&clients[1], SLOT_REUSE);
+    look();
+    assert_true(clients[2].waits && !clients[2].slot);
+    assert_int_equal(starts, 3);
+    ready(&processes[2]);
+    assert_non_null(clients[2].slot);
 }
 
 static void a_failed_start_keeps_the_old_workers(void **state)
@@ -1055,6 +1122,8 @@ int main(void)
         CASE(a_short_wait_starts_no_second_worker),
         CASE(the_queue_has_its_limits),
         CASE(failed_starts_are_told_and_tried_later),
+        CASE(a_worker_that_can_not_be_watched_is_a_failed_start),
+        CASE(a_worker_that_can_not_be_moved_is_let_go),
         CASE(a_failed_start_keeps_the_old_workers),
         CASE(idle_workers_leave_and_then_the_spawner),
         CASE(a_worker_that_does_not_leave_is_killed),
