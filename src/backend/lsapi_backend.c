@@ -352,9 +352,6 @@ static void on_timeout(struct loop_timer *timer)
     finish_turn(conv);
 }
 
-// Workers that died idle, unseen yet, are not the request's fault: several may have died at once.
-#define TRIES_MAX 8
-
 static void talk(struct lsapi_conv *conv, struct slot *slot)
 {
     ASSERT(conv->state == LSAPI_CONV_QUEUED && !conv->slot && !slot->user);
