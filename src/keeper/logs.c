@@ -2,41 +2,12 @@
 // logs -- see logs.h.
 #include "keeper/logs.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "keeper/log_file.h"
 #include "os/fd.h"
-
-#define LOG_MODE 0640
-
-static bool is_standard(const char *name)
-{
-    return name[0] != '/';
-}
-
-// Descriptor or -errno.
-static int open_named(const char *name)
-{
-    if (strcmp(name, "stdout") == 0)
-        return fd_dup(STDOUT_FILENO);
-    if (strcmp(name, "stderr") == 0)
-        return fd_dup(STDERR_FILENO);
-    if (is_standard(name))
-        return -EINVAL;
-    // Not blocking at the open: a FIFO without a reader is an error, not the end of the keeper.
-    int fd =
-        open(name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, LOG_MODE);
-    if (fd < 0)
-        return -errno;
-    int rc = fd_set_nonblock(fd, false);
-    if (rc < 0)
-        fd_close(&fd);
-    return rc < 0 ? rc : fd;
-}
 
 void logs_init(struct logs *l)
 {
@@ -55,9 +26,8 @@ struct logfile *logs_open(struct logs *l, struct str name, struct err *err)
     opened->name = mem_alloc(name.len + 1);
     memcpy(opened->name, name.ptr, name.len);
     opened->refs = 1;
-    opened->fd = open_named(opened->name);
+    opened->fd = log_file_open(opened->name, err);
     if (opened->fd < 0) {
-        err_set(err, "cannot open the log %s: %s", opened->name, strerror(-opened->fd));
         mem_free(opened->name);
         mem_free(opened);
         return NULL;
@@ -68,11 +38,11 @@ struct logfile *logs_open(struct logs *l, struct str name, struct err *err)
 
 bool logs_reopen(struct logfile *log, struct err *err)
 {
-    if (is_standard(log->name))
+    if (log_file_standard(log->name) != FD_NONE)
         return true;
-    int fd = open_named(log->name);
+    int fd = log_file_open(log->name, err);
     if (fd < 0)
-        return err_set(err, "cannot open the log %s: %s", log->name, strerror(-fd));
+        return false;
     fd_close(&log->fd);
     log->fd = fd;
     return true;

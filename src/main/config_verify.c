@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "conf/key.h"
 #include "core/site_conf.h"
+#include "keeper/log_file.h"
 #include "os/proc.h"
 
 static void check_dir(const char *path, const char *what, struct tree_pos pos, struct err *err)
@@ -53,12 +54,16 @@ static void check_log(const struct tree_node *node, struct arena *a, struct err 
     struct str name = node->args[0];
     if (str_eq(name, STR("stdout")) || str_eq(name, STR("stderr")) || str_eq(name, STR("off")))
         return;
-    struct str path = key_path(node, name, a);
-    size_t slash = str_rfind(path, '/');
-    if (slash < path.len) {
-        check_dir(arena_dup(a, str_n(path.ptr, slash ? slash : 1)).ptr, "the directory of the log",
+    const char *path = arena_dup(a, key_path(node, name, a)).ptr;
+    size_t slash = str_rfind(str_c(path), '/');
+    int errors_before = err->count;
+    if (path[slash] == '/')
+        check_dir(arena_dup(a, str_n(path, slash ? slash : 1)).ptr, "the directory of the log",
                   node->arg_pos[0], err);
-    }
+    struct err why = {0};
+    if (err->count == errors_before && !log_file_check(path, &why))
+        tree_error(err, node->arg_pos[0], "%s", err_text(&why));
+    err_done(&why);
 }
 
 static void check_user(const struct tree_node *node, struct arena *a, struct err *err)

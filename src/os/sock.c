@@ -102,18 +102,19 @@ static bool is_stale(const struct sock_addr *addr)
 
 static int bind_path(int fd, const struct sock_addr *addr, mode_t mode)
 {
-    // The mode of the socket's inode is the most that bind gives to the file, so the file is at no
-    // time more open than asked; the mode after bind undoes what the umask took.
+    // The file gets the mode of the socket's inode but for what the umask takes. It is never
+    // changed by its name: in a directory of somebody else that may be another file a moment later.
     if (fchmod(fd, mode) < 0)
         return -errno;
+    mode_t mask = umask(0);
     int rc = bind(fd, &addr->u.any, addr->len) < 0 ? -errno : 0;
     if (rc == -EADDRINUSE && is_stale(addr)) {
         if (unlink(addr->u.path.sun_path) < 0 && errno != ENOENT)
-            return -errno;
-        rc = bind(fd, &addr->u.any, addr->len) < 0 ? -errno : 0;
+            rc = -errno;
+        else
+            rc = bind(fd, &addr->u.any, addr->len) < 0 ? -errno : 0;
     }
-    if (rc == 0 && chmod(addr->u.path.sun_path, mode) < 0)
-        rc = -errno;
+    umask(mask);
     return rc;
 }
 

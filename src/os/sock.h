@@ -39,8 +39,12 @@ size_t sock_addr_text(const struct sock_addr *addr, char room[static SOCK_TEXT_M
 size_t sock_addr_ip(const struct sock_addr *addr, char room[static SOCK_TEXT_MAX],
                     unsigned *out_port);
 
+// sock_addr_is_any tells whether it stands for all addresses of the machine.
+bool sock_addr_is_any(const struct sock_addr *addr);
+
 // sock_listen binds and listens: non-blocking, SO_REUSEADDR, backlog as the system allows. A stale
-// Unix socket file that nobody listens on is replaced; mode 0666 for Unix unless `mode` is given.
+// Unix socket file that nobody listens on is replaced; mode 0666 for Unix unless `mode` is given:
+// exactly that, so that the umask of a process with threads must be left alone meanwhile.
 // Descriptor or -errno.
 MUST_USE int sock_listen(const struct sock_addr *addr, mode_t mode);
 

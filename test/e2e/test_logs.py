@@ -2,8 +2,11 @@
 """Logs: access lines in both forms, the error log, what apps write, rotation."""
 import json
 import os
+import pwd
 import re
 import signal
+
+import pytest
 
 from support import wait
 from support.server import Log
@@ -11,7 +14,40 @@ from support.server import Log
 
 def make_logs(godwit) -> None:
     (godwit.base / "logs").mkdir()
-    (godwit.base / "logs").chmod(0o777)
+
+
+@pytest.fixture
+def as_root(godwit):
+    """Tests that use it are chosen only when root runs them (conftest.py)."""
+    return godwit
+
+
+def test_root_is_not_led_away_by_links_of_users(as_root):
+    """Who may write to the directory of a log chooses what its name means, at each opening."""
+    secret = as_root.base / "secret"
+    secret.write_text("secret\n")
+    logs = as_root.base / "logs"
+    logs.mkdir()
+    user = pwd.getpwnam("nobody")
+    os.chown(logs, user.pw_uid, user.pw_gid)
+    as_root.file("a.txt", "x")
+    as_root.simple("access_log %(base)s/logs/access.log combined;")
+    as_root.get("/a.txt?one")
+    log = logs / "access.log"
+    Log(log).wait("one")
+    assert log.stat().st_uid == user.pw_uid  # made with his rights
+    log.unlink()
+    log.symlink_to(secret)
+    as_root.process.send_signal(signal.SIGUSR1)
+    as_root.stderr.wait("log.failed cannot open the log .*symbolic link")
+    done = as_root.run("check", "-c", as_root.conf, check=False)
+    assert done.returncode == 1 and f"{as_root.conf}:" in done.stderr and "symbolic link" in done.stderr, done.stderr
+    as_root.get("/a.txt?two")
+    assert secret.read_text() == "secret\n"
+    log.unlink()
+    logs.chmod(0o777)
+    done = as_root.run("check", "-c", as_root.conf, check=False)
+    assert done.returncode == 1 and "everybody may write" in done.stderr, done.stderr
 
 
 def test_combined(godwit):
