@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "core/listen.h"
 #include "core/snapshot.h"
 #include "front/front_limits.h"
 #include "front/h1_conn.h"
@@ -21,6 +22,7 @@ struct front_listener {
     struct listener listener;
     struct h1_home *home;
     bool is_control;
+    struct sock_addr local; // of its connections; len 0: each has its own
     uint64_t complained_us; // last time; 0: never
     char name[SOCK_TEXT_MAX];
 };
@@ -38,7 +40,7 @@ struct handover {
     struct h1_home *origin; // who has accepted it
     struct h1_home *to;
     int fd;
-    struct sock_addr peer;
+    struct h1_origin from;
 };
 
 static void commit(struct snapshot *snapshot);
@@ -121,9 +123,9 @@ static void refuse(struct h1_home *home, int fd)
     fd_close(&fd);
 }
 
-static void open_conn(struct h1_home *home, int fd, const struct sock_addr *peer, bool is_control)
+static void open_conn(struct h1_home *home, int fd, const struct h1_origin *from)
 {
-    if (!h1_conn_open(home, fd, peer, is_control))
+    if (!h1_conn_open(home, fd, from))
         metrics_add(&home->thread->metrics, connections_refused, 1);
 }
 
@@ -132,7 +134,7 @@ static void on_handover(struct loop_task *task);
 // The limit is that of all threads together, but idle connections are their thread's own: the new
 // connection goes round until a thread can close one for it, and serves it then.
 static void hand_over(struct h1_home *here, struct h1_home *origin, int fd,
-                      const struct sock_addr *peer)
+                      const struct h1_origin *from)
 {
     struct h1_home *next = home_after(here);
     if (next == origin) {
@@ -140,7 +142,7 @@ static void hand_over(struct h1_home *here, struct h1_home *origin, int fd,
         return;
     }
     struct handover *h = mem_new(struct handover);
-    *h = (struct handover){{.run = on_handover}, origin, next, fd, *peer};
+    *h = (struct handover){{.run = on_handover}, origin, next, fd, *from};
     loop_post(next->thread->loop, &h->task);
 }
 
@@ -148,26 +150,45 @@ static void on_handover(struct loop_task *task)
 {
     struct handover *h = CONTAINER_OF(task, struct handover, task);
     if (admit(h->to))
-        open_conn(h->to, h->fd, &h->peer, false);
+        open_conn(h->to, h->fd, &h->from);
     else
-        hand_over(h->to, h->origin, h->fd, &h->peer);
+        hand_over(h->to, h->origin, h->fd, &h->from);
     mem_free(h);
 }
 
-static void serve(struct h1_home *home, int fd, const struct sock_addr *peer, bool is_control)
+static void serve(struct h1_home *home, int fd, const struct h1_origin *from)
 {
     metrics_add(&home->thread->metrics, connections_accepted, 1);
     // The operator's way in stays open, whatever the clients do.
-    if (is_control || admit(home))
-        open_conn(home, fd, peer, is_control);
+    if (from->is_control || admit(home))
+        open_conn(home, fd, from);
     else
-        hand_over(home, home, fd, peer);
+        hand_over(home, home, fd, from);
+}
+
+// What the configuration in force says about the listener. False: this peer may not come here.
+static bool look_up(const struct front_listener *l, struct h1_origin *from)
+{
+    struct snapshot *s = snapshot_current();
+    const struct listen_address *address = s ? listen_find(s, str_c(l->name)) : NULL;
+    bool ok = true;
+    if (address) {
+        from->is_tls = address->tls;
+        from->has_proxy_header = address->proxy_protocol;
+        ok = !address->proxy_protocol || listen_believes(s, &from->peer);
+    }
+    snapshot_unref(s);
+    return ok;
 }
 
 static void on_accept(struct listener *listener, int fd, const struct sock_addr *peer)
 {
     struct front_listener *l = CONTAINER_OF(listener, struct front_listener, listener);
-    serve(l->home, fd, peer, l->is_control);
+    struct h1_origin from = {.peer = *peer, .local = l->local, .is_control = l->is_control};
+    if (l->is_control || look_up(l, &from))
+        serve(l->home, fd, &from);
+    else
+        refuse(l->home, fd);
 }
 
 static void on_error(struct listener *listener, int error)
@@ -189,6 +210,9 @@ struct front_listener *front_listen_start(struct thread *t, int fd, const char *
     l->home = home_of(t);
     l->is_control = is_control;
     (void)snprintf(l->name, sizeof l->name, "%s", name);
+    // Where a listener has one address, its connections have that, too.
+    if (sock_name(fd, &l->local) < 0 || sock_addr_is_any(&l->local))
+        l->local = (struct sock_addr){0};
     l->listener.on_accept = on_accept;
     l->listener.on_error = on_error;
     if (listener_start(&l->listener, t->loop, fd) == 0)
@@ -207,7 +231,7 @@ void front_listen_stop(struct front_listener *l)
 
 void front_serve(struct thread *t, int fd, const struct sock_addr *peer, bool is_control)
 {
-    serve(home_of(t), fd, peer, is_control);
+    serve(home_of(t), fd, &(struct h1_origin){.peer = *peer, .is_control = is_control});
 }
 
 void front_drain(struct thread *t)

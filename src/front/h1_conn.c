@@ -3,6 +3,8 @@
 // the state's row; a handler may enter another state, whose first work is done when it has
 // returned.
 //
+//   open -> PROXY -> (header complete: as open)
+//
 //              (first bytes)          (head complete)           (answer there)
 //   open -> IDLE ---------> HEAD --------------------> HANDLE -----------------> SEND
 //            |  \_______________________________________^                          |
@@ -25,6 +27,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "front/front_limits.h"
+#include "front/front_tls.h"
 #include "log/log.h"
 #include "os/fd.h"
 
@@ -72,7 +75,7 @@ static enum h1_read read_some(struct h1_conn *conn, char *room, size_t size, siz
     if (n <= 0)
         return H1_READ_END;
     // A short read has emptied the socket: the next bytes are a new edge. The end of file is none.
-    if ((size_t)n < size && !conn->hangup)
+    if ((size_t)n < size && !conn->hangup && conn->stream.ops->short_read_is_all)
         conn->readable = false;
     metrics_add(&conn->home->thread->metrics, bytes_in, n);
     *out_len = (size_t)n;
@@ -112,6 +115,36 @@ enum h1_read h1_conn_read(struct h1_conn *conn, struct str *out_bytes)
     if (result == H1_READ_BYTES)
         *out_bytes = str_n(scratch, len);
     return result;
+}
+
+// PROXY.
+
+static bool start_tls(struct h1_conn *conn)
+{
+    conn->peer.is_tls = true;
+    return front_tls_start(&conn->stream);
+}
+
+static void read_proxy(struct h1_conn *conn)
+{
+    switch (h1_proxy_read(conn)) {
+    case H1_READ_BYTES:
+        if (conn->is_tls_due && !start_tls(conn))
+            close_now(conn);
+        else
+            h1_conn_enter(conn, H1_IDLE);
+        break;
+    case H1_READ_WAIT:
+        break;
+    case H1_READ_END:
+        close_now(conn);
+        break;
+    }
+}
+
+static void enter_proxy(struct h1_conn *conn)
+{
+    arm(conn, front_limits_us(FRONT_HEADER_TIME_MS));
 }
 
 // IDLE and HEAD.
@@ -370,6 +403,10 @@ static void enter_linger(struct h1_conn *conn)
 // The table and what calls it.
 
 static const struct state_row STATES[] = {
+    [H1_PROXY] = {.enter = enter_proxy,
+                  .readable = read_proxy,
+                  .timeout = time_out_idle,
+                  .broken = close_now},
     [H1_IDLE] = {.enter = enter_idle,
                  .readable = read_head,
                  .timeout = time_out_idle,
@@ -469,6 +506,7 @@ static void on_ready(struct loop_watch *watch, unsigned ready)
 {
     struct h1_conn *conn = CONTAINER_OF(watch, struct h1_conn, stream.watch);
     const struct state_row *row = &STATES[conn->state];
+    ready = stream_ready(&conn->stream, ready);
     conn->readable |= (ready & POLL_READ) != 0;
     conn->hangup |= (ready & POLL_HANGUP) != 0;
     if ((ready & POLL_BROKEN) && row->broken)
@@ -479,12 +517,13 @@ static void on_ready(struct loop_watch *watch, unsigned ready)
         run(conn, row->readable);
 }
 
-static void set_peer(struct peer *peer, int fd, const struct sock_addr *addr, bool is_control)
+static void set_peer(struct peer *peer, int fd, const struct h1_origin *origin)
 {
-    peer->is_control = is_control;
-    peer->addr = *addr;
+    peer->is_control = origin->is_control;
+    peer->addr = origin->peer;
     (void)sock_addr_ip(&peer->addr, peer->ip, &peer->port);
-    if (sock_name(fd, &peer->local) < 0)
+    peer->local = origin->local;
+    if (peer->local.len == 0 && sock_name(fd, &peer->local) < 0)
         peer->local = (struct sock_addr){0};
     (void)sock_addr_ip(&peer->local, peer->local_ip, &peer->local_port);
 }
@@ -500,10 +539,11 @@ bool h1_conn_admit(size_t max)
     return true;
 }
 
-bool h1_conn_open(struct h1_home *home, int fd, const struct sock_addr *addr, bool is_control)
+bool h1_conn_open(struct h1_home *home, int fd, const struct h1_origin *origin)
 {
+    bool is_control = origin->is_control;
     struct h1_conn *conn = mem_new(struct h1_conn);
-    set_peer(&conn->peer, fd, addr, is_control);
+    set_peer(&conn->peer, fd, origin);
     if (stream_open(&conn->stream, home->thread->loop, fd, on_ready) < 0) {
         if (!is_control)
             atomic_fetch_sub_explicit(&client_total, 1, memory_order_relaxed);
@@ -519,7 +559,11 @@ bool h1_conn_open(struct h1_home *home, int fd, const struct sock_addr *addr, bo
     list_push_back(&home->conns, &conn->node);
     home->client_count += !is_control;
     metrics_add(&home->thread->metrics, connections_open, 1);
+    conn->state = origin->has_proxy_header ? H1_PROXY : H1_IDLE;
+    conn->is_tls_due = origin->is_tls;
     conn->entered = true;
+    if (origin->is_tls && !origin->has_proxy_header && !start_tls(conn))
+        h1_conn_enter(conn, H1_CLOSED);
     run(conn, NULL);
     return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // h1_conn -- one HTTP/1 connection of a client, as its files share it: h1_conn.c (states),
-// h1_head.c (request heads), h1_body.c (request bodies), h1_send.c (answers). Only for files of
-// this room.
+// h1_head.c (request heads), h1_body.c (request bodies), h1_send.c (answers), h1_proxy.c (PROXY
+// headers). Only for files of this room.
 #pragma once
 
 #include <stdbool.h>
@@ -21,6 +21,7 @@
 
 // The states and what moves between them; entering one does its first work. See h1_conn.c.
 enum h1_state {
+    H1_PROXY,  // the header of the PROXY protocol is not complete
     H1_IDLE,   // no byte of a request is there
     H1_HEAD,   // a part of a request head is there
     H1_HANDLE, // the exchange is with its handler
@@ -91,6 +92,7 @@ struct h1_conn {
     size_t in_seen;          // of them looked at in vain for the end of a head
     bool readable;           // there may be bytes: reading has not found the end yet
     bool hangup;             // the client has closed its direction, at least
+    bool is_tls_due;         // behind the PROXY header
     bool running;            // in a handler of the state table
     bool entered;            // a state whose first work is still to be done
     bool answered;           // the exchange's answer is there
@@ -106,10 +108,18 @@ struct h1_conn {
 // threads. Any thread.
 MUST_USE bool h1_conn_admit(size_t max);
 
+// How a connection came.
+struct h1_origin {
+    struct sock_addr peer;
+    struct sock_addr local; // len 0: ask the socket
+    bool is_control;
+    bool has_proxy_header;
+    bool is_tls;
+};
+
 // h1_conn_open serves the connected socket `fd`, which it takes over; a client's was admitted.
 // False when the loop refuses it; it is closed then and counts no longer.
-MUST_USE bool h1_conn_open(struct h1_home *home, int fd, const struct sock_addr *addr,
-                           bool is_control);
+MUST_USE bool h1_conn_open(struct h1_home *home, int fd, const struct h1_origin *origin);
 
 // h1_conn_cut ends a connection now; an exchange in progress is aborted. Not from one of its own
 // callbacks.
@@ -129,6 +139,10 @@ enum h1_read h1_conn_read(struct h1_conn *conn, struct str *out_bytes);
 
 // h1_conn_fill is h1_conn_read that always reads into `in`.
 enum h1_read h1_conn_fill(struct h1_conn *conn);
+
+// h1_proxy_read takes the header of the PROXY protocol and believes it. BYTES: it was there. END:
+// it is none, or the client is gone.
+enum h1_read h1_proxy_read(struct h1_conn *conn);
 
 enum h1_head_result {
     H1_HEAD_MORE,    // not complete; all bytes were kept

@@ -15,6 +15,7 @@
 #include "main/config.h"
 #include "main/config_verify.h"
 #include "main/loader_plan.h"
+#include "main/loader_tls.h"
 #include "main/modules.h"
 #include "main/roles.h"
 #include "os/fd.h"
@@ -56,6 +57,8 @@ static bool load_unsorted(struct load *l, int argc, char **argv)
         return false;
     bool is_resolved = snapshot_build(l->snapshot, l->tree, &l->err) != NULL;
     if (!config_verify(l->tree, a, &l->err) || !is_resolved)
+        return false;
+    if (!loader_tls_read(l->snapshot, l->tree, a, &l->err))
         return false;
     need_some(l, source.file ? source.file : source.dir, &l->err);
     return loader_plan_make(l->snapshot, source.name, a, &l->plan, &l->err) && !l->err.count;

@@ -28,6 +28,7 @@
 #include "feature/trusted_proxies.h"
 #include "feature/try_paths.h"
 #include "front/accept.h"
+#include "front/front_tls.h"
 
 // Within a phase the first that takes a request answers it: what refuses stands first, an index is
 // chosen before an app may run it, and files are what is left. Of what changes answers, the page
@@ -37,6 +38,7 @@ static struct module *const MODULES[] = {
     &server_conf_module,
     &listen_module,
     &front_module,
+    &front_tls_module,
     &site_conf_module,
     &target_module,
     &spool_module,

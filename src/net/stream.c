@@ -42,6 +42,7 @@ static const struct stream_ops PLAIN_OPS = {
     .end = plain_end,
     .reset = plain_reset,
     .close = plain_close,
+    .short_read_is_all = true,
 };
 
 int stream_open(struct stream *s, struct loop *l, int fd, loop_watch_fn *on_ready)
@@ -57,6 +58,16 @@ int stream_open(struct stream *s, struct loop *l, int fd, loop_watch_fn *on_read
 ssize_t stream_read(struct stream *s, void *room, size_t size)
 {
     return s->ops->read(s, room, size);
+}
+
+unsigned stream_ready(const struct stream *s, unsigned ready)
+{
+    return s->wants_write && (ready & POLL_WRITE) ? ready | POLL_READ : ready;
+}
+
+ssize_t stream_peek(struct stream *s, void *room, size_t size)
+{
+    return sock_peek(s->fd, room, size);
 }
 
 ssize_t stream_write(struct stream *s, const struct iovec *iov, size_t count, bool more)

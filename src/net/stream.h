@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// stream -- the bytes of one connection, whatever carries them: plain sockets now, TLS behind the
-// same table. Non-blocking; no buffers, no policy.
+// stream -- the bytes of one connection, whatever carries them: a plain socket, or TLS (tls.h)
+// behind the same table. Non-blocking; no buffers, no policy.
 #pragma once
 
 #include <stdbool.h>
@@ -20,12 +20,16 @@ struct stream_ops {
     void (*end)(struct stream *s);
     void (*reset)(struct stream *s);
     void (*close)(struct stream *s);
+    bool short_read_is_all; // a read that gives less than it could has emptied the socket
 };
 
 // Embedded in its owner.
 struct stream {
     const struct stream_ops *ops;
-    int fd; // FD_NONE: closed
+    int fd;           // FD_NONE: closed
+    bool wants_write; // reading goes on when there is room to write (TLS only)
+    bool tls_broken;
+    void *tls; // of tls.c
     struct loop_watch watch;
 };
 
@@ -36,6 +40,13 @@ MUST_USE int stream_open(struct stream *s, struct loop *l, int fd, loop_watch_fn
 
 // stream_read reads once. Count, 0 at the end, or -errno.
 MUST_USE ssize_t stream_read(struct stream *s, void *room, size_t size);
+
+// stream_ready is what readiness of the socket (POLL_* bits) means for the stream: with TLS,
+// reading may wait for room to write.
+unsigned stream_ready(const struct stream *s, unsigned ready);
+
+// stream_peek looks at what a plain stream would read, without taking it. As stream_read.
+MUST_USE ssize_t stream_peek(struct stream *s, void *room, size_t size);
 
 // stream_write writes several pieces (at most 16 are used) once; `more` tells that bytes of the
 // same answer follow at once. Count or -errno.

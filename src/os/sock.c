@@ -74,6 +74,12 @@ static bool is_any_v6(const struct sock_addr *addr)
     return addr->u.any.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&addr->u.v6.sin6_addr);
 }
 
+bool sock_addr_is_any(const struct sock_addr *addr)
+{
+    return is_any_v6(addr)
+           || (addr->u.any.sa_family == AF_INET && addr->u.v4.sin_addr.s_addr == htonl(INADDR_ANY));
+}
+
 // The path of a Unix address and its length; unnamed sockets have none.
 static struct str path_of(const struct sock_addr *addr)
 {
@@ -285,6 +291,15 @@ int sock_connect(const struct sock_addr *addr)
     if (rc < 0)
         fd_close(&fd);
     return rc < 0 ? rc : fd;
+}
+
+ssize_t sock_peek(int fd, void *room, size_t size)
+{
+    ssize_t n;
+    do
+        n = recv(fd, room, size, MSG_PEEK | MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
 }
 
 ssize_t sock_send(int fd, const struct iovec *iov, size_t count, bool more)

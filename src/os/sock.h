@@ -63,6 +63,9 @@ MUST_USE int sock_name(int fd, struct sock_addr *out);
 // sock_connect opens a blocking stream connection. Descriptor or -errno.
 MUST_USE int sock_connect(const struct sock_addr *addr);
 
+// sock_peek looks at what has come without taking it. Count (0: the peer has closed) or -errno.
+MUST_USE ssize_t sock_peek(int fd, void *room, size_t size);
+
 // sock_send writes several pieces (at most 16 are used) without raising SIGPIPE; `more` tells the
 // kernel that bytes of the same answer follow at once (MSG_MORE). Count or -errno.
 MUST_USE ssize_t sock_send(int fd, const struct iovec *iov, size_t count, bool more);
