@@ -24,7 +24,8 @@ const struct key FRONT_LIMITS_KEYS[FRONT_KEY_COUNT] = {
         .unit = "connections",
         .help = "The most client connections that are open at a time, in all threads "
                 "together. Beyond it idle connections are closed first, then new ones "
-                "at once.",
+                "at once. Fewer where the limit of open files (ulimit -n) leaves no more "
+                "room beside workers, logs and files.",
         .example = "20000",
     },
     {
@@ -158,6 +159,7 @@ const struct key FRONT_LIMITS_KEYS[FRONT_KEY_COUNT] = {
 };
 
 static _Atomic int64_t values[FRONT_LIMIT_COUNT];
+static _Atomic int64_t connections_share = INT64_MAX;
 
 void front_limits_set(const struct front_limits *l)
 {
@@ -165,9 +167,16 @@ void front_limits_set(const struct front_limits *l)
         atomic_store_explicit(&values[i], l->values[i], memory_order_relaxed);
 }
 
+void front_limits_share(int64_t connections_most)
+{
+    atomic_store_explicit(&connections_share, connections_most, memory_order_relaxed);
+}
+
 int64_t front_limits_get(enum front_limit which)
 {
-    return atomic_load_explicit(&values[which], memory_order_relaxed);
+    int64_t value = atomic_load_explicit(&values[which], memory_order_relaxed);
+    int64_t share = atomic_load_explicit(&connections_share, memory_order_relaxed);
+    return which == FRONT_CONNECTIONS_MAX && share < value ? share : value;
 }
 
 uint64_t front_limits_us(enum front_limit which)

@@ -34,6 +34,10 @@ extern const struct key FRONT_LIMITS_KEYS[FRONT_KEY_COUNT];
 // front_limits_set puts a set in force, also for connections that are open. Any thread.
 void front_limits_set(const struct front_limits *l);
 
+// front_limits_share sets the most connections that the process has descriptors for: a greater
+// connections_max does not count from now on.
+void front_limits_share(int64_t connections_most);
+
 // front_limits_get reads one. Any thread.
 int64_t front_limits_get(enum front_limit which);
 

@@ -80,17 +80,14 @@ static void deliver(struct channel *c, struct str bytes, struct fd_received *pac
 {
     struct ipc_msg msg;
     bool good = ipc_decode(bytes, &msg);
-    // A worker without its connection can be given up; all else that comes with descriptors cannot
-    // be done without.
-    bool is_lost = good && packet->lost && msg.type != IPC_WORKER_READY;
-    if (good && !is_lost)
+    // If its descriptors were lost for lack of room there is none in it: who takes it must do
+    // without, for the peer is not to blame.
+    if (good)
         c->on_msg(c, &msg, packet);
     for (size_t i = 0; i < packet->fd_count; i++)
         fd_close(&packet->fds[i]);
     if (!good)
         end(c, "sent a malformed message");
-    else if (is_lost)
-        end(c, "sent descriptors for which there was no room");
 }
 
 // Takes up to `max` packets; true when there may be more.

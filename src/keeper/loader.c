@@ -21,6 +21,9 @@ static void on_msg(struct channel *c, const struct ipc_msg *msg, struct fd_recei
         l->plan_fd = packet->fds[0];
         l->config_fd = packet->fds[1];
         packet->fds[0] = packet->fds[1] = FD_NONE;
+    } else if (msg->type == IPC_PLAN && packet->lost) {
+        err_set(&l->errors, "the plan could not be taken over: too many open files "
+                            "(RLIMIT_NOFILE)");
     } else if (msg->type == IPC_PLAN_FAILED) {
         err_set(&l->errors, "%.*s", STR_ARG(msg->text));
     } else {

@@ -44,6 +44,7 @@
  X("log.restored", "a log that lost lines is written again")                                   \
  X("server.died", "the server process has ended; another one is started")                      \
  X("server.failed", "the server process could not start")                                      \
+ X("server.few_files", "the limit of open files leaves room for fewer connections")            \
  X("server.listen_failed", "a thread cannot accept connections on an address")                 \
  X("server.orphaned", "the server process has lost the keeper and ends")                       \
  X("server.started", "the server process is ready")                                            \

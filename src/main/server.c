@@ -24,6 +24,7 @@
 #include "main/modules.h"
 #include "main/roles.h"
 #include "main/server_boards.h"
+#include "main/server_files.h"
 #include "main/server_listeners.h"
 #include "main/server_logs.h"
 #include "main/server_output.h"
@@ -49,6 +50,7 @@ struct server {
     struct server_boards boards;
     struct snapshot *candidate; // PREPARED, not committed
     uint64_t began_us;
+    bool is_incomplete; // something of the generation that is prepared was lost
     bool serving;
     bool draining;
     uint64_t drain_end_us;
@@ -166,7 +168,12 @@ static void on_prepare(uint32_t gen, int fd)
 {
     struct err err = {0};
     drop_candidate();
-    server.candidate = build(gen, fd, &err);
+    if (fd == FD_NONE || server.is_incomplete)
+        err_set(&err, "the server could not take listeners and logs over: too many open files "
+                      "(RLIMIT_NOFILE)");
+    else
+        server.candidate = build(gen, fd, &err);
+    server.is_incomplete = false;
     if (server.candidate)
         tell(&(struct ipc_msg){.type = IPC_PREPARED, .gen = gen});
     else
@@ -176,6 +183,7 @@ static void on_prepare(uint32_t gen, int fd)
 
 static void on_abandon(void)
 {
+    server.is_incomplete = false;
     drop_candidate();
     server_listeners_abandon(&server.listeners);
     server_logs_abandon(&server.logs);
@@ -231,6 +239,7 @@ static void on_commit(uint32_t gen)
     app_conf_commit(s);
     server_boards_commit(&server.boards);
     snapshot_commit(s);
+    server_files_share(s, server.threads.count);
     if (!server.serving) {
         server.serving = true;
         int rc = server_threads_run(&server.threads);
@@ -377,9 +386,12 @@ static void on_worker_exit(const struct ipc_msg *msg)
 static void on_offer(const struct ipc_msg *msg, struct fd_received *packet)
 {
     int fd = take_fd(packet, 0);
-    if (fd == FD_NONE)
-        return;
-    if (msg->type == IPC_LISTENER)
+    if (fd == FD_NONE && msg->type == IPC_LOG_REOPENED)
+        log_error("", "log.failed", "the new file of the log %.*s could not be taken over: %s",
+                  STR_ARG(msg->name), strerror(EMFILE));
+    else if (fd == FD_NONE)
+        server.is_incomplete = true;
+    else if (msg->type == IPC_LISTENER)
         server_listeners_offer(&server.listeners, msg->name, fd);
     else if (msg->type == IPC_LOG)
         server_logs_offer(&server.logs, msg->name, fd);
@@ -400,8 +412,7 @@ static void on_msg(struct channel *c, const struct ipc_msg *msg, struct fd_recei
         on_offer(msg, packet);
         break;
     case IPC_PREPARE:
-        if (packet->fd_count)
-            on_prepare(msg->gen, packet->fds[0]);
+        on_prepare(msg->gen, packet->fd_count ? packet->fds[0] : FD_NONE);
         break;
     case IPC_COMMIT:
         on_commit(msg->gen);

@@ -308,6 +308,12 @@ uint64_t proc_raise_files_limit(void)
     return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? before : limit.rlim_cur;
 }
 
+uint64_t proc_files_limit(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? 0 : limit.rlim_cur;
+}
+
 const char *proc_exit_text(int status, char room[static 64])
 {
     if (WIFEXITED(status))

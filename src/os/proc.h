@@ -93,5 +93,8 @@ MUST_USE int proc_harden(bool on);
 // proc_raise_files_limit sets the soft descriptor limit to the hard one; returns it.
 uint64_t proc_raise_files_limit(void);
 
+// proc_files_limit returns the soft descriptor limit.
+uint64_t proc_files_limit(void);
+
 // proc_exit_text describes a wait status: "exited with 3", "killed by SIGSEGV". Returns `room`.
 const char *proc_exit_text(int status, char room[static 64]);

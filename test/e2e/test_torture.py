@@ -105,7 +105,7 @@ def test_no_descriptors(app):
     settle(app)
     Books(app).check()
     assert app.one("server").pid == server
-    app.stderr.wait(r"front\.accept_failed")
+    app.stderr.wait(r"server\.few_files")
 
 
 class Books:

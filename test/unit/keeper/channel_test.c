@@ -3,6 +3,7 @@
 #include "keeper/channel.h"
 
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 // cmocka.h needs the three headers before it.
@@ -177,10 +178,38 @@ static void deaf_peers_are_given_up(void **state)
     close_fixture(&f);
 }
 
+// Descriptors for which there is no room are nobody's fault: the message comes without them, and
+// the channel lives on.
+static void lost_descriptors_do_not_end_it(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct rlimit limit;
+    open_fixture(&f);
+    int fd = fd_dup(STDIN_FILENO);
+    send_as_peer(&f, 1, &fd, 1);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    struct rlimit none = {.rlim_cur = 3, .rlim_max = limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    channel_drain(&f.channel);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(f.msgs, 1);
+    assert_int_equal(f.last_fd, FD_NONE);
+    send_as_peer(&f, 2, &fd, 1);
+    channel_drain(&f.channel);
+    assert_int_equal(f.msgs, 2);
+    assert_int_not_equal(f.last_fd, FD_NONE);
+    assert_int_equal(f.ends, 0);
+    fd_close(&f.last_fd);
+    fd_close(&fd);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     static const struct CMUnitTest TESTS[] = {
         cmocka_unit_test(takes_messages_then_the_end),
+        cmocka_unit_test(lost_descriptors_do_not_end_it),
         cmocka_unit_test(reset_loses_nothing),
         cmocka_unit_test(malformed_ends_it),
         cmocka_unit_test(slow_peers_get_all_in_order),
