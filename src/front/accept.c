@@ -68,7 +68,7 @@ static void free_home(void *data)
         link = &(*link)->next;
     *link = home->next;
     pthread_mutex_unlock(&homes.lock);
-    mem_free(home->header_room);
+    h1_conn_home_done(home);
     mem_free(home);
 }
 
@@ -80,6 +80,7 @@ static struct h1_home *home_of(struct thread *t)
         home->thread = t;
         list_init(&home->conns);
         list_init(&home->idle);
+        list_init(&home->spares);
         pthread_mutex_lock(&homes.lock);
         home->next = homes.first;
         homes.first = home;
@@ -100,7 +101,7 @@ static struct h1_home *home_after(const struct h1_home *home)
 static bool cut_longest_idle(struct h1_home *home)
 {
     list_foreach(&home->idle, struct h1_conn, idle_node, conn) {
-        if (conn->peer.is_control)
+        if (conn->is_control)
             continue;
         h1_conn_cut(conn);
         return true;

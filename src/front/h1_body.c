@@ -14,13 +14,13 @@
 
 static struct h1_conn *conn_of(struct h1_body *b)
 {
-    return CONTAINER_OF(b, struct h1_conn, body);
+    return CONTAINER_OF(b, struct h1_work, body)->conn;
 }
 
 // Lets go of what was given out last.
 static void use_up(struct h1_conn *conn)
 {
-    struct h1_body *b = &conn->body;
+    struct h1_body *b = &conn->work->body;
     b->pending = str_skip(b->pending, b->given);
     b->given = 0;
     if (b->pending.len == 0 && b->pending_taken > 0) {
@@ -31,7 +31,7 @@ static void use_up(struct h1_conn *conn)
 
 static void decode_length(struct h1_conn *conn)
 {
-    struct h1_body *b = &conn->body;
+    struct h1_body *b = &conn->work->body;
     struct str there = buf_view(&conn->in);
     size_t len = b->left < there.len ? (size_t)b->left : there.len;
     b->pending = str_slice(there, 0, len);
@@ -41,7 +41,7 @@ static void decode_length(struct h1_conn *conn)
 
 static void decode_chunked(struct h1_conn *conn)
 {
-    struct h1_body *b = &conn->body;
+    struct h1_body *b = &conn->work->body;
     struct str there = buf_view(&conn->in);
     struct str rest = there;
     struct str data;
@@ -67,7 +67,7 @@ static void decode_chunked(struct h1_conn *conn)
 // Decodes from what was read until something is pending, the body is over, or bytes are missing.
 static void decode(struct h1_conn *conn)
 {
-    struct h1_body *b = &conn->body;
+    struct h1_body *b = &conn->work->body;
     if (b->pending.len > 0)
         return;
     if (!b->is_chunked && b->left == 0)
@@ -84,7 +84,7 @@ static void decode(struct h1_conn *conn)
 // when the answer is on its way.
 static void send_continue(struct h1_conn *conn)
 {
-    conn->body.continue_due = false;
+    conn->work->body.continue_due = false;
     if (buf_len(&conn->in) > 0 || conn->answered)
         return;
     char room[64];
@@ -95,7 +95,7 @@ static void send_continue(struct h1_conn *conn)
     ssize_t sent = stream_write(&conn->stream, &iov, 1, false);
     // Nothing else of this exchange was sent, so a socket without room for this is a dead one.
     if (sent != (ssize_t)w.len)
-        conn->body.failed = true;
+        conn->work->body.failed = true;
     metrics_add(&conn->home->thread->metrics, responses_1xx, 1);
 }
 
@@ -103,7 +103,7 @@ static void send_continue(struct h1_conn *conn)
 // which we wait for it: a slow app is not the client's fault.
 static void wait_for_more(struct h1_conn *conn)
 {
-    struct h1_body *b = &conn->body;
+    struct h1_body *b = &conn->work->body;
     struct loop *loop = conn->home->thread->loop;
     uint64_t idle_us = front_limits_us(FRONT_BODY_IDLE_TIME_MS);
     b->waiting = true;
@@ -113,7 +113,7 @@ static void wait_for_more(struct h1_conn *conn)
 
 static void stop_waiting(struct h1_conn *conn)
 {
-    struct h1_body *b = &conn->body;
+    struct h1_body *b = &conn->work->body;
     b->waiting = false;
     loop_timer_stop(&b->timer);
     if (front_limits_get(FRONT_BODY_RATE_MIN) > 0)
@@ -130,7 +130,7 @@ static void catch_up(struct h1_body *b, size_t bytes)
 // Gets something pending, if it can be had now. BYTES: pending; END: finished or failed.
 static enum h1_read advance(struct h1_conn *conn)
 {
-    struct h1_body *b = &conn->body;
+    struct h1_body *b = &conn->work->body;
     for (;;) {
         decode(conn);
         if (b->pending.len > 0)
@@ -184,13 +184,13 @@ static void on_idle(struct loop_timer *t)
 {
     struct h1_conn *conn = conn_of(CONTAINER_OF(t, struct h1_body, timer));
     metrics_add(&conn->home->thread->metrics, timeouts_body, 1);
-    conn->body.source.timed_out = true;
+    conn->work->body.source.timed_out = true;
     h1_body_fail(conn);
 }
 
 void h1_body_begin(struct h1_conn *conn, int64_t content_length, bool expects_continue)
 {
-    conn->body = (struct h1_body){
+    conn->work->body = (struct h1_body){
         .source = {.ops = &OPS, .length = content_length},
         .exists = true,
         .is_chunked = content_length < 0,
@@ -202,7 +202,7 @@ void h1_body_begin(struct h1_conn *conn, int64_t content_length, bool expects_co
 
 void h1_body_wake(struct h1_conn *conn)
 {
-    struct h1_body *b = &conn->body;
+    struct h1_body *b = &conn->work->body;
     if (!b->waiting)
         return;
     stop_waiting(conn);
@@ -211,20 +211,20 @@ void h1_body_wake(struct h1_conn *conn)
 
 void h1_body_fail(struct h1_conn *conn)
 {
-    conn->body.failed = true;
+    conn->work->body.failed = true;
     h1_body_wake(conn);
 }
 
 bool h1_body_is_drainable(const struct h1_conn *conn)
 {
-    const struct h1_body *b = &conn->body;
+    const struct h1_body *b = &conn->work->body;
     // A client that still waits for 100 Continue may send the body or the next request.
     return b->finished || (!b->failed && !b->continue_due && b->left <= DRAIN_BYTES_MAX);
 }
 
 enum h1_read h1_body_drop(struct h1_conn *conn)
 {
-    struct h1_body *b = &conn->body;
+    struct h1_body *b = &conn->work->body;
     for (;;) {
         b->given = b->pending.len;
         conn->dropped_bytes += b->given;

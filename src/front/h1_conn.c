@@ -18,11 +18,14 @@
 //
 // A client that closes only its own direction while we work (HTTP allows it) gets its answer; one
 // that is gone for good shows by an error or a full close, and the exchange is aborted. Idle
-// connections hold no buffer: bytes are read into the thread's scratch.
+// connections hold no buffer: bytes are read into the thread's scratch; and after a moment nothing
+// but what they need to wait.
 #include "front/h1_conn.h"
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
@@ -37,6 +40,10 @@
 #define DRAIN_TIME_US    UINT64_C(5000000)
 #define LINGER_TIME_US   UINT64_C(5000000)
 #define LINGER_BYTES_MAX ((uint64_t)(16 * 1024 * 1024)) // an upload that was refused early
+
+// A connection that brings one request after the other keeps its work between them.
+#define WORK_KEPT_US UINT64_C(500000)
+#define SPARES_MAX   64
 
 typedef void state_fn(struct h1_conn *conn);
 
@@ -117,11 +124,87 @@ enum h1_read h1_conn_read(struct h1_conn *conn, struct str *out_bytes)
     return result;
 }
 
+// Work.
+
+struct h1_address h1_address_of(const struct sock_addr *addr)
+{
+    struct h1_address kept = {.family = addr->u.any.sa_family};
+    if (kept.family == AF_INET) {
+        memcpy(kept.ip, &addr->u.v4.sin_addr, sizeof addr->u.v4.sin_addr);
+        kept.port = addr->u.v4.sin_port;
+    } else if (kept.family == AF_INET6) {
+        memcpy(kept.ip, &addr->u.v6.sin6_addr, sizeof addr->u.v6.sin6_addr);
+        kept.port = addr->u.v6.sin6_port;
+    }
+    return kept;
+}
+
+static void put_address(const struct h1_address *kept, struct sock_addr *out)
+{
+    *out = (struct sock_addr){.len = offsetof(struct sockaddr_un, sun_path)};
+    out->u.any.sa_family = kept->family;
+    if (kept->family == AF_INET) {
+        out->len = sizeof out->u.v4;
+        out->u.v4.sin_port = kept->port;
+        memcpy(&out->u.v4.sin_addr, kept->ip, sizeof out->u.v4.sin_addr);
+    } else if (kept->family == AF_INET6) {
+        out->len = sizeof out->u.v6;
+        out->u.v6.sin6_port = kept->port;
+        memcpy(&out->u.v6.sin6_addr, kept->ip, sizeof out->u.v6.sin6_addr);
+    }
+}
+
+void h1_conn_work(struct h1_conn *conn)
+{
+    if (conn->work)
+        return;
+    struct h1_home *home = conn->home;
+    struct list_node *node = list_pop_front(&home->spares);
+    home->spare_count -= node != NULL;
+    struct h1_work *work =
+        node ? CONTAINER_OF(node, struct h1_work, node) : mem_new(struct h1_work);
+    struct peer *peer = &work->peer;
+    peer->is_control = conn->is_control;
+    peer->is_tls = conn->is_tls;
+    put_address(&conn->peer, &peer->addr);
+    put_address(&conn->local, &peer->local);
+    (void)sock_addr_ip(&peer->addr, peer->ip, &peer->port);
+    (void)sock_addr_ip(&peer->local, peer->local_ip, &peer->local_port);
+    work->conn = conn;
+    work->body = (struct h1_body){.finished = true};
+    work->out = (struct h1_out){.file = FD_NONE};
+    conn->work = work;
+}
+
+static void work_drop(struct h1_conn *conn)
+{
+    struct h1_work *work = conn->work;
+    struct h1_home *home = conn->home;
+    if (!work)
+        return;
+    conn->work = NULL;
+    loop_timer_stop(&work->body.timer);
+    if (home->spare_count >= SPARES_MAX) {
+        mem_free(work);
+        return;
+    }
+    home->spare_count++;
+    list_push_front(&home->spares, &work->node);
+}
+
+void h1_conn_home_done(struct h1_home *home)
+{
+    struct list_node *node;
+    while ((node = list_pop_front(&home->spares)) != NULL)
+        mem_free(CONTAINER_OF(node, struct h1_work, node));
+    mem_free(home->header_room);
+}
+
 // PROXY.
 
 static bool start_tls(struct h1_conn *conn)
 {
-    conn->peer.is_tls = true;
+    conn->is_tls = true;
     return front_tls_start(&conn->stream);
 }
 
@@ -181,6 +264,11 @@ static void read_head(struct h1_conn *conn)
     }
 }
 
+static uint64_t idle_time_us(const struct h1_conn *conn)
+{
+    return front_limits_us(conn->served ? FRONT_KEEPALIVE_TIME_MS : FRONT_HEADER_TIME_MS);
+}
+
 static void enter_idle(struct h1_conn *conn)
 {
     struct h1_home *home = conn->home;
@@ -190,7 +278,8 @@ static void enter_idle(struct h1_conn *conn)
         close_now(conn);
         return;
     }
-    arm(conn, front_limits_us(conn->served ? FRONT_KEEPALIVE_TIME_MS : FRONT_HEADER_TIME_MS));
+    uint64_t idle_us = idle_time_us(conn);
+    arm(conn, conn->work && idle_us > WORK_KEPT_US ? WORK_KEPT_US : idle_us);
     if (buf_len(&conn->in) > 0)
         take_head(conn, buf_view(&conn->in));
     else
@@ -214,6 +303,12 @@ static void enter_head(struct h1_conn *conn)
 
 static void time_out_idle(struct h1_conn *conn)
 {
+    uint64_t idle_us = idle_time_us(conn);
+    if (conn->work && idle_us > WORK_KEPT_US) {
+        work_drop(conn);
+        arm(conn, idle_us - WORK_KEPT_US);
+        return;
+    }
     if (!conn->served)
         metrics_add(&conn->home->thread->metrics, timeouts_header, 1);
     close_now(conn);
@@ -257,7 +352,7 @@ static void cut_answer(struct h1_conn *conn)
              "the answer broke off after %llu bytes of its body; the connection is closed",
              (unsigned long long)ex->facts.body_sent_bytes);
     ex->facts.cut = true;
-    if (conn->out.framing == H1_OUT_CLOSE)
+    if (conn->work->out.framing == H1_OUT_CLOSE)
         stream_reset(&conn->stream);
     end_exchange(conn);
     close_now(conn);
@@ -266,7 +361,8 @@ static void cut_answer(struct h1_conn *conn)
 // Tells whether bytes of the client are unread, as far as we know.
 static bool has_unread(const struct h1_conn *conn)
 {
-    return !conn->body.finished || buf_len(&conn->in) > 0 || (conn->readable && !conn->hangup);
+    return !conn->work->body.finished || buf_len(&conn->in) > 0
+           || (conn->readable && !conn->hangup);
 }
 
 static void finish_answer(struct h1_conn *conn)
@@ -274,7 +370,7 @@ static void finish_answer(struct h1_conn *conn)
     end_exchange(conn);
     if (!conn->keep_alive)
         h1_conn_enter(conn, has_unread(conn) ? H1_LINGER : H1_CLOSED);
-    else if (conn->body.finished)
+    else if (conn->work->body.finished)
         h1_conn_enter(conn, H1_IDLE);
     else
         h1_conn_enter(conn, H1_DRAIN);
@@ -308,7 +404,7 @@ static void after_send(struct h1_conn *conn, enum h1_send_result result)
 static void on_source_more(void *arg)
 {
     struct h1_conn *conn = arg;
-    conn->out.source_waits = false;
+    conn->work->out.source_waits = false;
     h1_conn_later(conn);
 }
 
@@ -439,12 +535,12 @@ static void free_conn(struct h1_conn *conn)
     struct h1_home *home = conn->home;
     ASSERT(!conn->ex);
     loop_timer_stop(&conn->timer);
-    loop_timer_stop(&conn->body.timer);
+    work_drop(conn);
     loop_later_cancel(&conn->task);
     stream_close(&conn->stream);
     buf_done(&conn->in);
     list_remove(&conn->node);
-    if (!conn->peer.is_control) {
+    if (!conn->is_control) {
         home->client_count--;
         atomic_fetch_sub_explicit(&client_total, 1, memory_order_relaxed);
     }
@@ -517,15 +613,14 @@ static void on_ready(struct loop_watch *watch, unsigned ready)
         run(conn, row->readable);
 }
 
-static void set_peer(struct peer *peer, int fd, const struct h1_origin *origin)
+static void set_addresses(struct h1_conn *conn, int fd, const struct h1_origin *origin)
 {
-    peer->is_control = origin->is_control;
-    peer->addr = origin->peer;
-    (void)sock_addr_ip(&peer->addr, peer->ip, &peer->port);
-    peer->local = origin->local;
-    if (peer->local.len == 0 && sock_name(fd, &peer->local) < 0)
-        peer->local = (struct sock_addr){0};
-    (void)sock_addr_ip(&peer->local, peer->local_ip, &peer->local_port);
+    struct sock_addr local = origin->local;
+    if (local.len == 0 && sock_name(fd, &local) < 0)
+        local = (struct sock_addr){0};
+    conn->peer = h1_address_of(&origin->peer);
+    conn->local = h1_address_of(&local);
+    conn->is_control = origin->is_control;
 }
 
 bool h1_conn_admit(size_t max)
@@ -543,7 +638,7 @@ bool h1_conn_open(struct h1_home *home, int fd, const struct h1_origin *origin)
 {
     bool is_control = origin->is_control;
     struct h1_conn *conn = mem_new(struct h1_conn);
-    set_peer(&conn->peer, fd, origin);
+    set_addresses(conn, fd, origin);
     if (stream_open(&conn->stream, home->thread->loop, fd, on_ready) < 0) {
         if (!is_control)
             atomic_fetch_sub_explicit(&client_total, 1, memory_order_relaxed);
@@ -553,7 +648,6 @@ bool h1_conn_open(struct h1_home *home, int fd, const struct h1_origin *origin)
     conn->magic = H1_CONN_MAGIC;
     conn->home = home;
     conn->in.ceiling_bytes = IN_BYTES_MAX;
-    conn->out.file = FD_NONE;
     conn->timer.on_expired = on_timer;
     conn->task.run = on_task;
     list_push_back(&home->conns, &conn->node);

@@ -39,6 +39,8 @@ struct h1_home {
     size_t client_count;        // without control connections
     struct header *header_room; // for parsing
     size_t header_room_count;
+    struct list spares; // of struct h1_work
+    size_t spare_count;
     bool draining;
     struct h1_home *next; // of accept.c
 };
@@ -79,13 +81,30 @@ struct h1_out {
     bool source_waits; // the source has nothing, and will tell
 };
 
+// What a connection has while it has a request, and for some time after it.
+struct h1_work {
+    struct h1_conn *conn;
+    struct list_node node; // in home->spares
+    struct peer peer;
+    struct h1_body body;
+    struct h1_out out;
+};
+
+// An address as an idle connection keeps it.
+struct h1_address {
+    uint8_t ip[16];
+    uint16_t port;
+    uint16_t family; // AF_UNIX: which one is not kept
+};
+
 struct h1_conn {
     uint32_t magic;
     enum h1_state state;
     struct h1_home *home;
     struct list_node node, idle_node;
     struct stream stream;
-    struct peer peer;
+    struct h1_address peer, local;
+    bool is_control, is_tls;
     struct loop_timer timer; // of the state
     struct loop_task task;   // to go on at the end of the turn
     struct buf in;           // read, not used yet
@@ -100,8 +119,7 @@ struct h1_conn {
     uint64_t served;         // requests
     uint64_t dropped_bytes;  // in H1_DRAIN and H1_LINGER
     struct exchange *ex;
-    struct h1_body body;
-    struct h1_out out;
+    struct h1_work *work; // NULL: idle, for some time
 };
 
 // h1_conn_admit counts one more open connection of a client, unless there are `max` of them in all
@@ -120,6 +138,15 @@ struct h1_origin {
 // h1_conn_open serves the connected socket `fd`, which it takes over; a client's was admitted.
 // False when the loop refuses it; it is closed then and counts no longer.
 MUST_USE bool h1_conn_open(struct h1_home *home, int fd, const struct h1_origin *origin);
+
+// h1_conn_work gives the connection its work, if it has none.
+void h1_conn_work(struct h1_conn *conn);
+
+// h1_conn_home_done frees what a home without connections holds.
+void h1_conn_home_done(struct h1_home *home);
+
+// h1_address_of keeps an address.
+struct h1_address h1_address_of(const struct sock_addr *addr);
 
 // h1_conn_cut ends a connection now; an exchange in progress is aborted. Not from one of its own
 // callbacks.

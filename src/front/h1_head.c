@@ -41,7 +41,8 @@ static struct exchange *begin(struct h1_conn *conn)
 {
     ASSERT(!conn->ex);
     conn->answered = false;
-    conn->ex = exchange_new(conn->home->thread, &conn->peer, &OPS, conn);
+    h1_conn_work(conn);
+    conn->ex = exchange_new(conn->home->thread, &conn->work->peer, &OPS, conn);
     conn->served++;
     return conn->ex;
 }
@@ -153,7 +154,7 @@ static void refuse(struct h1_conn *conn, struct exchange *ex, int status, const 
 {
     conn->keep_alive = false;
     // Nobody knows where the next request would begin.
-    conn->body = (struct h1_body){.failed = true};
+    conn->work->body = (struct h1_body){.failed = true};
     exchange_reject(ex, status, reason);
 }
 
@@ -190,10 +191,10 @@ static enum h1_head_result accept_head(struct h1_conn *conn, struct str bytes,
         refuse(conn, ex, 400, wrong);
         return H1_HEAD_REFUSED;
     }
-    conn->body = (struct h1_body){.finished = true};
+    conn->work->body = (struct h1_body){.finished = true};
     if (ex->req.has_body) {
         h1_body_begin(conn, head->is_chunked ? -1 : head->content_length, head->expects_continue);
-        ex->req.body = &conn->body.source;
+        ex->req.body = &conn->work->body.source;
     }
     return H1_HEAD_REQUEST;
 }

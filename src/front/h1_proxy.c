@@ -12,33 +12,22 @@
 
 STATIC_ASSERT(PROXY_HEADER_BYTES_MAX <= THREAD_SCRATCH_BYTES);
 
-static struct sock_addr address(enum proxy_header_family family, const uint8_t ip[16],
-                                uint16_t port)
+static struct h1_address address(enum proxy_header_family family, const uint8_t ip[16],
+                                 uint16_t port)
 {
-    struct sock_addr addr = {0};
-    if (family == PROXY_HEADER_V4) {
-        addr.u.v4.sin_family = AF_INET;
-        addr.u.v4.sin_port = htons(port);
-        memcpy(&addr.u.v4.sin_addr, ip, 4);
-        addr.len = sizeof addr.u.v4;
-    } else {
-        addr.u.v6.sin6_family = AF_INET6;
-        addr.u.v6.sin6_port = htons(port);
-        memcpy(&addr.u.v6.sin6_addr, ip, 16);
-        addr.len = sizeof addr.u.v6;
-    }
-    return addr;
+    bool is_v4 = family == PROXY_HEADER_V4;
+    struct h1_address made = {.port = htons(port), .family = is_v4 ? AF_INET : AF_INET6};
+    memcpy(made.ip, ip, is_v4 ? 4 : 16);
+    return made;
 }
 
-static void believe(struct peer *peer, const struct proxy_header *header)
+static void believe(struct h1_conn *conn, const struct proxy_header *header)
 {
     if (header->family == PROXY_HEADER_NONE)
         return;
-    peer->addr = address(header->family, header->source, header->source_port);
-    peer->local = address(header->family, header->destination, header->destination_port);
-    (void)sock_addr_ip(&peer->addr, peer->ip, &peer->port);
-    (void)sock_addr_ip(&peer->local, peer->local_ip, &peer->local_port);
-    peer->is_tls = header->is_tls;
+    conn->peer = address(header->family, header->source, header->source_port);
+    conn->local = address(header->family, header->destination, header->destination_port);
+    conn->is_tls = header->is_tls;
 }
 
 enum h1_read h1_proxy_read(struct h1_conn *conn)
@@ -62,6 +51,6 @@ enum h1_read h1_proxy_read(struct h1_conn *conn)
     }
     if (stream_read(&conn->stream, scratch, header.len) != (ssize_t)header.len)
         return H1_READ_END;
-    believe(&conn->peer, &header);
+    believe(conn, &header);
     return H1_READ_BYTES;
 }

@@ -32,7 +32,7 @@ enum fill {
 
 static void block_need(struct h1_conn *conn)
 {
-    struct h1_out *out = &conn->out;
+    struct h1_out *out = &conn->work->out;
     if (!out->block)
         out->block = thread_block_take(conn->home->thread);
     if (out->start == out->end)
@@ -41,7 +41,7 @@ static void block_need(struct h1_conn *conn)
 
 static void block_drop(struct h1_conn *conn)
 {
-    struct h1_out *out = &conn->out;
+    struct h1_out *out = &conn->work->out;
     if (out->block)
         thread_block_give(conn->home->thread, out->block);
     out->block = NULL;
@@ -85,7 +85,7 @@ static bool is_pending(const struct h1_out *out)
 // Pulls one piece and counts it. Never more than Content-Length has promised.
 static enum body_result pull(struct h1_conn *conn, struct body_chunk *piece, uint64_t *out_len)
 {
-    struct h1_out *out = &conn->out;
+    struct h1_out *out = &conn->work->out;
     struct exchange *ex = conn->ex;
     enum body_result result = BODY_END;
     if (ex->resp.body)
@@ -127,7 +127,7 @@ static bool fits(const struct h1_out *out, const struct body_chunk *piece)
 // the source stops.
 static enum fill fill(struct h1_conn *conn)
 {
-    struct h1_out *out = &conn->out;
+    struct h1_out *out = &conn->work->out;
     block_need(conn);
     for (;;) {
         struct body_chunk piece;
@@ -169,7 +169,7 @@ struct gathered {
 
 static struct gathered gather(struct h1_conn *conn)
 {
-    struct h1_out *out = &conn->out;
+    struct h1_out *out = &conn->work->out;
     struct gathered g = {0};
     for (;;) {
         uint64_t len = 0;
@@ -221,7 +221,7 @@ static int64_t length_of(const struct exchange *ex)
 static void choose_keep_alive(struct h1_conn *conn)
 {
     const struct exchange *ex = conn->ex;
-    if (ex->resp.close || conn->home->draining || conn->out.framing == H1_OUT_CLOSE
+    if (ex->resp.close || conn->home->draining || conn->work->out.framing == H1_OUT_CLOSE
         || !h1_body_is_drainable(conn))
         conn->keep_alive = false;
 }
@@ -264,7 +264,7 @@ static const char *put_result_text(enum h1_resp_put_result result)
 static enum h1_resp_put_result put_head(struct h1_conn *conn, const struct h1_resp_head *head,
                                         uint64_t first_chunk_bytes)
 {
-    struct h1_out *out = &conn->out;
+    struct h1_out *out = &conn->work->out;
     size_t size = h1_resp_size(head) + H1_CHUNK_HEAD_BYTES_MAX;
     bool is_small = size <= out->start;
     struct wr w = {.size = size};
@@ -310,7 +310,7 @@ static void frame(struct h1_out *out, const struct gathered *g, size_t gathered_
 // Makes the head for what was gathered; settles framing and keep-alive.
 static enum h1_resp_put_result settle(struct h1_conn *conn, const struct gathered *g)
 {
-    struct h1_out *out = &conn->out;
+    struct h1_out *out = &conn->work->out;
     struct h1_resp_head head = head_of(conn);
     size_t body_bytes = out->end - out->start;
 
@@ -330,7 +330,7 @@ static enum h1_resp_put_result settle(struct h1_conn *conn, const struct gathere
 static const char *compose(struct h1_conn *conn, struct gathered *g, size_t *out_body_bytes)
 {
     struct exchange *ex = conn->ex;
-    struct h1_out *out = &conn->out;
+    struct h1_out *out = &conn->work->out;
     out->framing = framing_of(ex);
     out->left = out->framing == H1_OUT_LENGTH ? (uint64_t)length_of(ex) : 0;
     out->start = out->end = 0;
@@ -353,7 +353,7 @@ enum h1_send_result h1_send_begin(struct h1_conn *conn)
 {
     struct gathered g;
     size_t body_bytes;
-    conn->out = (struct h1_out){.file = FD_NONE};
+    conn->work->out = (struct h1_out){.file = FD_NONE};
     const char *why = compose(conn, &g, &body_bytes);
     if (why) {
         // Nothing was sent yet.
@@ -362,7 +362,7 @@ enum h1_send_result h1_send_begin(struct h1_conn *conn)
         why = compose(conn, &g, &body_bytes);
         ASSERT(!why);
     }
-    frame(&conn->out, &g, body_bytes);
+    frame(&conn->work->out, &g, body_bytes);
     return h1_send_go_on(conn);
 }
 
@@ -393,7 +393,7 @@ static void take_sent(struct h1_out *out, size_t sent)
 // Tells 0, or what stands in the way.
 static ssize_t send_memory(struct h1_conn *conn)
 {
-    struct h1_out *out = &conn->out;
+    struct h1_out *out = &conn->work->out;
     struct iovec iov[3];
     size_t count = 0;
     if (out->start < out->end)
@@ -420,7 +420,7 @@ static ssize_t send_memory(struct h1_conn *conn)
 
 static ssize_t send_file(struct h1_conn *conn)
 {
-    struct h1_out *out = &conn->out;
+    struct h1_out *out = &conn->work->out;
     size_t want =
         out->file_left < SEND_FILE_BYTES_MAX ? (size_t)out->file_left : SEND_FILE_BYTES_MAX;
     ssize_t sent = stream_send_file(&conn->stream, out->file, &out->file_offset, want);
@@ -437,7 +437,7 @@ static ssize_t send_file(struct h1_conn *conn)
 
 enum h1_send_result h1_send_go_on(struct h1_conn *conn)
 {
-    struct h1_out *out = &conn->out;
+    struct h1_out *out = &conn->work->out;
     uint64_t budget = TURN_BYTES_MAX;
     for (;;) {
         while (is_pending(out)) {
@@ -469,7 +469,7 @@ enum h1_send_result h1_send_go_on(struct h1_conn *conn)
 
 void h1_send_done(struct h1_conn *conn)
 {
-    struct h1_out *out = &conn->out;
+    struct h1_out *out = &conn->work->out;
     conn->ex->facts.body_sent_bytes -=
         conn->ex->facts.body_sent_bytes < out->direct.len + out->file_left
             ? conn->ex->facts.body_sent_bytes
