@@ -9,14 +9,13 @@
 #include "base/mem.h"
 #include "os/fd.h"
 
-#define IN_BYTES       ((size_t)128 * 1024) // a request packet and at least as much of the body
-#define PACKETS        2                    // stream packets collected before they are sent
-#define PACKET_BYTES   (LSAPI_HEAD_BYTES + LSAPI_STREAM_BYTES_MAX)
-#define OUT_BYTES      ((size_t)PACKETS * PACKET_BYTES)
-#define TAIL_BYTES     (2 * LSAPI_HEAD_BYTES) // RESP_END, CONN_CLOSE
-#define HEAD_BYTES     (LSAPI_RESP_FIXED_BYTES + 2 * CONN_LINES_MAX)
-#define LINE_BYTES_MAX 32766
-#define PIECES_MAX     16 // of fd_writev
+#define IN_BYTES     ((size_t)128 * 1024) // a request packet and at least as much of the body
+#define PACKETS      2                    // stream packets collected before they are sent
+#define PACKET_BYTES (LSAPI_HEAD_BYTES + LSAPI_STREAM_BYTES_MAX)
+#define OUT_BYTES    ((size_t)PACKETS * PACKET_BYTES)
+#define TAIL_BYTES   (2 * LSAPI_HEAD_BYTES) // RESP_END, CONN_CLOSE
+#define HEAD_BYTES   (LSAPI_RESP_FIXED_BYTES + 2 * CONN_LINES_MAX)
+#define PIECES_MAX   16 // of fd_writev
 
 STATIC_ASSERT(HEAD_BYTES + CONN_LINE_BYTES_MAX <= 65535 + 1024);
 
@@ -195,7 +194,7 @@ static bool line_is_clean(struct str s)
 bool conn_line(struct conn *c, struct str name, struct str value)
 {
     size_t len = (name.len ? name.len + 2 : 0) + value.len;
-    if (c->state != CONN_HEAD || c->line_count == CONN_LINES_MAX || len > LINE_BYTES_MAX
+    if (c->state != CONN_HEAD || c->line_count == CONN_LINES_MAX || len > CONN_LINE_LENGTH_MAX
         || len + 1 > CONN_LINE_BYTES_MAX - buf_len(&c->lines) || !line_is_clean(name)
         || !line_is_clean(value))
         return false;

@@ -13,10 +13,14 @@
 #include "base/buf.h"
 #include "base/compiler.h"
 #include "base/str.h"
+#include "godwit_app.h"
 #include "wire/lsapi.h"
 
-#define CONN_LINES_MAX       1000      // response headers; what lsapilib sends at most
-#define CONN_LINE_BYTES_MAX  64000     // all of them together: the packet stays below 65535
+// Response headers: what lsapilib sends at most; all of them together, so that the packet stays
+// below 65535; and one of them.
+#define CONN_LINES_MAX       GODWIT_APP_HEADERS_MAX
+#define CONN_LINE_BYTES_MAX  GODWIT_APP_HEADER_BYTES_MAX
+#define CONN_LINE_LENGTH_MAX GODWIT_APP_HEADER_LENGTH_MAX
 #define CONN_DRAIN_BYTES_MAX (8 << 20) // of a body that the application left unread
 
 enum conn_state { CONN_IDLE, CONN_HEAD, CONN_BODY, CONN_CLOSED };

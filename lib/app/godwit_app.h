@@ -130,8 +130,13 @@ GODWIT_APP_API long godwit_app_read(struct godwit_app_request *req, void *room, 
 /* godwit_app_status sets the status; without it the server takes 200 (or a Status header). */
 GODWIT_APP_API void godwit_app_status(struct godwit_app_request *req, int status);
 
+/* What one head can hold: lines, and their bytes with one more for each. */
+#define GODWIT_APP_HEADERS_MAX       1000
+#define GODWIT_APP_HEADER_BYTES_MAX  64000
+#define GODWIT_APP_HEADER_LENGTH_MAX 32766 /* of one line */
+
 /* godwit_app_header_add adds a response header. False, and nothing added, when the head was sent
- * already, a byte is not allowed there, or all headers together exceed 64000 bytes. */
+ * already, nobody listens any more, a byte is not allowed there, or the head has no room left. */
 GODWIT_APP_API bool godwit_app_header_add(struct godwit_app_request *req,
                                           struct godwit_app_text name,
                                           struct godwit_app_text value);

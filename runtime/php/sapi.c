@@ -60,34 +60,92 @@ static bool is_no_type(const sapi_header_struct *header)
            && header->header[len + strspn(header->header + len, " \t")] == '\0';
 }
 
-static void send_line(struct godwit_app_request *req, const char *line, size_t len)
+// What an answer cannot do without: what its body is, where it leads, who may see and keep it.
+static bool is_vital(const sapi_header_struct *header)
 {
-    char message[128];
-    if (godwit_app_header_line(req, (struct godwit_app_text){line, len}))
+    static const char *const NAMES[] = {
+        "Content-",       "Location:",    "WWW-Authenticate:",
+        "Cache-Control:", "Retry-After:", "Strict-Transport-Security:"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (strncasecmp(header->header, NAMES[i], strlen(NAMES[i])) == 0)
+            return true;
+    return false;
+}
+
+// Headers on their way to the server, and what came of them.
+struct head {
+    struct godwit_app_request *req;
+    size_t count, lost;
+    char first_lost[61]; // its beginning
+};
+
+static void send_line(struct head *head, const char *line, size_t len)
+{
+    head->count++;
+    if (godwit_app_header_line(head->req, (struct godwit_app_text){line, len}))
         return;
-    // An error of PHP would start output, which is what asked for the headers.
-    int count = snprintf(message, sizeof message,
-                         "PHP Warning:  Response headers too large, left out: %.60s\n", line);
-    godwit_app_log(req, message, (size_t)count);
+    if (head->lost++ == 0)
+        (void)snprintf(head->first_lost, sizeof head->first_lost, "%.*s",
+                       (int)(len < 60 ? len : 60), line);
+}
+
+static bool has_room(sapi_headers_struct *headers)
+{
+    zend_llist_position at;
+    size_t count = 1; // the default type
+    size_t bytes = 256;
+    for (sapi_header_struct *h = zend_llist_get_first_ex(&headers->headers, &at); h;
+         h = zend_llist_get_next_ex(&headers->headers, &at)) {
+        count++;
+        bytes += h->header_len + 1;
+    }
+    return count <= GODWIT_APP_HEADERS_MAX && bytes <= GODWIT_APP_HEADER_BYTES_MAX;
+}
+
+enum part { PART_ALL, PART_VITAL, PART_REST };
+
+static void send_part(struct head *head, sapi_headers_struct *headers, enum part part)
+{
+    zend_llist_position at;
+    for (sapi_header_struct *h = zend_llist_get_first_ex(&headers->headers, &at); h;
+         h = zend_llist_get_next_ex(&headers->headers, &at)) {
+        bool is_meant = part == PART_ALL || is_vital(h) == (part == PART_VITAL);
+        if (is_meant && !take_status(head->req, h) && !is_no_type(h))
+            send_line(head, h->header, h->header_len);
+    }
+}
+
+// An error of PHP would start output, which is what asked for the headers.
+static void tell_lost(const struct head *head)
+{
+    char message[256];
+    int len = snprintf(message, sizeof message,
+                       "PHP Warning:  Too many or too large response headers: %zu of %zu left out "
+                       "(at most %d, %d bytes), the first: %s\n",
+                       head->lost, head->count, GODWIT_APP_HEADERS_MAX, GODWIT_APP_HEADER_BYTES_MAX,
+                       head->first_lost);
+    godwit_app_log(head->req, message, (size_t)len);
 }
 
 static int on_send_headers(sapi_headers_struct *headers)
 {
-    struct godwit_app_request *req = engine_request();
-    zend_llist_position at;
-    if (!req || SG(request_info).no_headers)
+    struct head head = {.req = engine_request()};
+    if (!head.req || SG(request_info).no_headers)
         return SAPI_HEADER_SENT_SUCCESSFULLY;
-    godwit_app_status(req, headers->http_response_code);
-    for (sapi_header_struct *h = zend_llist_get_first_ex(&headers->headers, &at); h;
-         h = zend_llist_get_next_ex(&headers->headers, &at))
-        if (!take_status(req, h) && !is_no_type(h))
-            send_line(req, h->header, h->header_len);
+    godwit_app_status(head.req, headers->http_response_code);
+    bool is_whole = has_room(headers);
+    send_part(&head, headers, is_whole ? PART_ALL : PART_VITAL);
     if (headers->send_default_content_type) {
         sapi_header_struct type;
         sapi_get_default_content_type_header(&type);
-        send_line(req, type.header, type.header_len);
+        send_line(&head, type.header, type.header_len);
         sapi_free_header(&type);
     }
+    if (!is_whole)
+        send_part(&head, headers, PART_REST);
+    // Nobody to answer, as in a copy that the script has made: nothing is left out of anything.
+    if (head.lost && godwit_app_is_open(head.req))
+        tell_lost(&head);
     return SAPI_HEADER_SENT_SUCCESSFULLY;
 }
 

@@ -119,6 +119,33 @@ def test_fork(site):
     wait.until((site.data / "stayed").exists, 10, "the copy goes on")
 
 
+def test_headers_of_a_copy_are_not_missed(site):
+    """The copy writes to nobody: its headers are not left out of an answer."""
+    site.file("copy.php", """<?php header('X-Of: both'); $copy = pcntl_fork();
+        if ($copy == 0) { echo 'copy'; exit; }
+        pcntl_waitpid($copy, $status); error_log('waited'); echo 'first';""")
+    answer = site.get("/copy.php")
+    assert (answer.header("X-Of"), answer.text) == ("both", "first")
+    site.stderr.wait("waited")
+    assert "left out" not in site.stderr.text()
+
+
+@pytest.mark.parametrize("script,left_out", [  # one more where expose_php is on
+    ("for ($i = 0; $i < 3000; $i++) header(\"X-$i: $i\");", "200[23] of 300[23]"),
+    ("for ($i = 0; $i < 99; $i++) header(\"X-$i: \" . str_repeat('x', 1000));", "3[67] of 10[12]"),
+    ("header('X-0: ' . str_repeat('x', 32767));", "1 of [34]"),
+])
+def test_headers_beyond_the_limits(site, script, left_out):
+    """One line in the log, and the client gets what matters."""
+    site.file("many.php", f"<?php {script} header('Location: /there'); echo 'gone';")
+    answer = site.get("/many.php")
+    assert (answer.status, answer.header("Location"), answer.text) == (302, "/there", "gone")
+    assert answer.header("Content-Type") == "text/html; charset=UTF-8"
+    site.stderr.wait(rf"Too many or too large response headers: {left_out} left out \(at most 1000, 64000 bytes\), the first: X-\d+: ")
+    site.get("/hello.php")
+    assert len(re.findall("left out", site.stderr.text())) == 1
+
+
 def test_dead_children_are_not_left_to_the_next_script(site):
     site.file("leaves.php", f"<?php if (pcntl_fork() == 0) {{ touch('{site.data}/ran'); exit(3); }}")
     site.file("waits.php", "<?php echo pcntl_waitpid(-1, $status, WNOHANG);")
