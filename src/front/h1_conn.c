@@ -18,8 +18,7 @@
 //
 // A client that closes only its own direction while we work (HTTP allows it) gets its answer; one
 // that is gone for good shows by an error or a full close, and the exchange is aborted. Idle
-// connections hold no buffer: bytes are read into the thread's scratch; and after a moment nothing
-// but what they need to wait.
+// connections hold no buffer, since bytes are read into the thread's scratch, and no work.
 #include "front/h1_conn.h"
 
 #include <errno.h>
@@ -41,9 +40,7 @@
 #define LINGER_TIME_US   UINT64_C(5000000)
 #define LINGER_BYTES_MAX ((uint64_t)(16 * 1024 * 1024)) // an upload that was refused early
 
-// A connection that brings one request after the other keeps its work between them.
-#define WORK_KEPT_US UINT64_C(500000)
-#define SPARES_MAX   64
+#define SPARES_MAX 64 // of struct h1_work, for a thread
 
 typedef void state_fn(struct h1_conn *conn);
 
@@ -264,11 +261,6 @@ static void read_head(struct h1_conn *conn)
     }
 }
 
-static uint64_t idle_time_us(const struct h1_conn *conn)
-{
-    return front_limits_us(conn->served ? FRONT_KEEPALIVE_TIME_MS : FRONT_HEADER_TIME_MS);
-}
-
 static void enter_idle(struct h1_conn *conn)
 {
     struct h1_home *home = conn->home;
@@ -278,8 +270,8 @@ static void enter_idle(struct h1_conn *conn)
         close_now(conn);
         return;
     }
-    uint64_t idle_us = idle_time_us(conn);
-    arm(conn, conn->work && idle_us > WORK_KEPT_US ? WORK_KEPT_US : idle_us);
+    arm(conn, front_limits_us(conn->served ? FRONT_KEEPALIVE_TIME_MS : FRONT_HEADER_TIME_MS));
+    work_drop(conn);
     if (buf_len(&conn->in) > 0)
         take_head(conn, buf_view(&conn->in));
     else
@@ -303,12 +295,6 @@ static void enter_head(struct h1_conn *conn)
 
 static void time_out_idle(struct h1_conn *conn)
 {
-    uint64_t idle_us = idle_time_us(conn);
-    if (conn->work && idle_us > WORK_KEPT_US) {
-        work_drop(conn);
-        arm(conn, idle_us - WORK_KEPT_US);
-        return;
-    }
     if (!conn->served)
         metrics_add(&conn->home->thread->metrics, timeouts_header, 1);
     close_now(conn);

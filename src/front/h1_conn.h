@@ -81,7 +81,8 @@ struct h1_out {
     bool source_waits; // the source has nothing, and will tell
 };
 
-// What a connection has while it has a request, and for some time after it.
+// What a connection has while it has a request. The few that are in use stay warm, however many
+// connections wait.
 struct h1_work {
     struct h1_conn *conn;
     struct list_node node; // in home->spares
@@ -119,7 +120,7 @@ struct h1_conn {
     uint64_t served;         // requests
     uint64_t dropped_bytes;  // in H1_DRAIN and H1_LINGER
     struct exchange *ex;
-    struct h1_work *work; // NULL: idle, for some time
+    struct h1_work *work; // NULL: idle
 };
 
 // h1_conn_admit counts one more open connection of a client, unless there are `max` of them in all

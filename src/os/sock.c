@@ -199,6 +199,23 @@ size_t sock_addr_text(const struct sock_addr *addr, char room[static SOCK_TEXT_M
     return (size_t)len;
 }
 
+// inet_ntop goes the long way over printf, and this is done for each request.
+static const char *put_v4(const void *ip, char *room)
+{
+    unsigned char bytes[4];
+    char *at = room;
+    memcpy(bytes, ip, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        if (bytes[i] >= 100)
+            *at++ = (char)('0' + bytes[i] / 100);
+        if (bytes[i] >= 10)
+            *at++ = (char)('0' + bytes[i] / 10 % 10);
+        *at++ = (char)('0' + bytes[i] % 10);
+        *at++ = i < sizeof bytes - 1 ? '.' : '\0';
+    }
+    return room;
+}
+
 size_t sock_addr_ip(const struct sock_addr *addr, char room[static SOCK_TEXT_MAX],
                     unsigned *out_port)
 {
@@ -206,11 +223,11 @@ size_t sock_addr_ip(const struct sock_addr *addr, char room[static SOCK_TEXT_MAX
     unsigned port = 0;
     if (addr->u.any.sa_family == AF_INET) {
         port = ntohs(addr->u.v4.sin_port);
-        text = inet_ntop(AF_INET, &addr->u.v4.sin_addr, room, SOCK_TEXT_MAX);
+        text = put_v4(&addr->u.v4.sin_addr, room);
     } else if (addr->u.any.sa_family == AF_INET6) {
         const struct in6_addr *ip = &addr->u.v6.sin6_addr;
         port = ntohs(addr->u.v6.sin6_port);
-        text = IN6_IS_ADDR_V4MAPPED(ip) ? inet_ntop(AF_INET, &ip->s6_addr[12], room, SOCK_TEXT_MAX)
+        text = IN6_IS_ADDR_V4MAPPED(ip) ? put_v4(&ip->s6_addr[12], room)
                                         : inet_ntop(AF_INET6, ip, room, SOCK_TEXT_MAX);
     }
     *out_port = port;
