@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "keeper/error_log.h"
 #include "keeper/state.h"
 #include "log/log.h"
 #include "os/family.h"
@@ -79,6 +80,7 @@ static bool open_all(struct keeper *k, struct err *err)
 
 static void close_all(struct keeper *k)
 {
+    error_log_leave(k);
     if (k->current)
         generation_close(k->current);
     generation_unref(k->current);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/compiler.h"
+#include "log/log.h"
 
 struct keeper_options {
     const char *program;            // the other roles are started from it: "/proc/self/exe"
@@ -12,6 +13,8 @@ struct keeper_options {
     const char *const *server_argv;
     const char *instance;    // name, for messages
     const char *runtime_dir; // absolute; holds control.sock and pid while the instance runs
+    int log_fd;              // what log_init was called with
+    enum log_format log_format;
 };
 
 // keeper_run starts the instance and returns its exit status when it has ended: 0 after a stop that

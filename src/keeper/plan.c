@@ -11,7 +11,7 @@
 #include "base/wr.h"
 #include "wire/scoreboard.h"
 
-#define VERSION       0x47500001u
+#define VERSION       0x47500002u
 #define APP_BYTES_MIN 52 // of one app without any text
 
 static void put_bytes(struct buf *out, struct str bytes)
@@ -152,6 +152,22 @@ static void get_app(struct rd *r, struct arena *a, struct plan_app *app)
         r->failed = true;
 }
 
+static void get_error_log(struct rd *r, struct arena *a, struct plan *plan)
+{
+    plan->error_log = get_str(r, a);
+    uint32_t level = rd_u32le(r);
+    uint32_t format = rd_u32le(r);
+    bool is_known = str_eq(plan->error_log, STR("stderr"));
+    for (size_t i = 0; i < plan->log_count && !is_known; i++)
+        is_known = str_eq(plan->logs[i].name, plan->error_log);
+    if (!is_known || level > LOG_DEBUG || format > LOG_JOURNALD) {
+        r->failed = true;
+        return;
+    }
+    plan->log_level = (enum log_level)level;
+    plan->log_format = (enum log_format)format;
+}
+
 static bool is_instance(struct str name)
 {
     static const char OTHERS[] = "._-";
@@ -189,6 +205,9 @@ void plan_encode(const struct plan *plan, struct buf *out)
     put_u32(out, (uint32_t)plan->log_count);
     for (size_t i = 0; i < plan->log_count; i++)
         put_str(out, plan->logs[i].name);
+    put_str(out, plan->error_log);
+    put_u32(out, plan->log_level);
+    put_u32(out, plan->log_format);
     put_u32(out, (uint32_t)plan->app_count);
     for (size_t i = 0; i < plan->app_count; i++)
         put_app(out, &plan->apps[i]);
@@ -214,6 +233,7 @@ bool plan_decode(struct str bytes, struct arena *a, struct plan *out)
     plan.logs = arena_array(a, struct plan_log, plan.log_count);
     for (size_t i = 0; i < plan.log_count && rd_ok(&r); i++)
         plan.logs[i].name = get_str(&r, a);
+    get_error_log(&r, a, &plan);
     plan.app_count = get_count(&r, APP_BYTES_MIN);
     plan.apps = arena_array(a, struct plan_app, plan.app_count);
     for (size_t i = 0; i < plan.app_count && rd_ok(&r); i++)

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/compiler.h"
 #include "base/str.h"
+#include "log/log.h"
 #include "os/proc.h"
 
 struct plan_listener {
@@ -46,6 +47,9 @@ struct plan {
     size_t listener_count;
     struct plan_log *logs;
     size_t log_count;
+    struct str error_log; // one of the logs, or "stderr": the keeper's own lines go there, too
+    enum log_level log_level;
+    enum log_format log_format;
     struct plan_app *apps;
     size_t app_count;
 };

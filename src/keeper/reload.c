@@ -17,6 +17,7 @@
 
 #include "base/assert.h"
 #include "keeper/apps.h"
+#include "keeper/error_log.h"
 #include "keeper/generation.h"
 #include "keeper/loader.h"
 #include "keeper/server.h"
@@ -183,6 +184,7 @@ void reload_prepared(struct keeper *k, uint32_t number)
     r->phase = RELOAD_COMMITTING;
     r->is_first = !old;
     loop_timer_start(k->loop, &r->timer, (uint64_t)COMMIT_MS * 1000);
+    error_log_use(k);
     server_commit(k);
     apps_replace(k, k->current);
     if (old)
@@ -242,6 +244,8 @@ void reload_reopen_logs(struct keeper *k)
         else
             log_error("", "log.failed", "%s; the old file is used further", err_text(&err));
         err_done(&err);
+        if (k->current)
+            error_log_use(k); // before the next line: the old descriptor is closed
     }
 }
 

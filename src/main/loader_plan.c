@@ -74,6 +74,9 @@ bool loader_plan_make(const struct snapshot *s, const char *instance, struct are
         .instance = str_c(instance),
         .threads = (uint32_t)conf->threads,
         .drain_ms = (uint64_t)conf->drain_ms,
+        .error_log = conf->error_log,
+        .log_level = (enum log_level)conf->log_level,
+        .log_format = (enum log_format)conf->log_format,
     };
     bool ok = find_user(conf, a, &plan, err);
     list_listeners(s, a, &plan);

@@ -123,8 +123,10 @@ int serve_run(const struct cli *cli)
         .server_argv = server_argv,
         .instance = source.name,
         .runtime_dir = arena_fmt(&a, "%s/%s", base, source.name).ptr,
+        .log_fd = STDERR_FILENO,
+        .log_format = is_journal() ? LOG_JOURNALD : LOG_PLAIN,
     };
-    log_init(LOG_INFO, is_journal() ? LOG_JOURNALD : LOG_PLAIN, STDERR_FILENO);
+    log_init(LOG_INFO, options.log_format, options.log_fd);
     proc_set_title(arena_fmt(&a, "godwit: keeper %s", source.name).ptr);
     int status = keeper_run(&options);
     arena_done(&a);

@@ -107,6 +107,34 @@ def test_reopen(godwit):
     assert "before" not in Log(access).text()
 
 
+def test_the_keeper_writes_to_the_error_log(godwit):
+    make_logs(godwit)
+    godwit.file("a.txt", "x")
+    path = godwit.base / "logs" / "error.log"
+    godwit.simple("access_log off;", top="error_log %(base)s/logs/error.log;")
+    log = Log(path)
+    os.kill(godwit.one("server").pid, signal.SIGKILL)
+    log.wait("error server.died the server process killed by SIGKILL")
+    log.wait("info server.started ")
+    path.rename(path.with_suffix(".1"))
+    godwit.process.send_signal(signal.SIGUSR1)
+    wait.until(path.exists, 5, "a new file")
+    good = godwit.conf.read_text()
+    godwit.conf.write_text(good + "nonsense;\n")
+    assert godwit.reload(check=False).returncode == 1
+    log = Log(path)
+    log.wait("error config.invalid .*nonsense")
+    godwit.conf.write_text(good.replace("error_log", "log_level error; log_format journald; error_log"))
+    godwit.reload()
+    log.skip()
+    godwit.process.send_signal(signal.SIGHUP)  # succeeds: nothing to tell an operator of
+    os.kill(godwit.one("server").pid, signal.SIGKILL)
+    log.wait("^<3>server.died ")
+    assert godwit.stop() == 0
+    assert "keeper.started" not in log.text() + godwit.stderr.text()
+    assert "keeper.stopped" not in log.text()  # less than an error
+
+
 def test_lines_that_find_no_space(godwit):
     """They are counted and told of, and so is the end of it."""
     make_logs(godwit)

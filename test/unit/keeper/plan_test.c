@@ -54,6 +54,9 @@ static struct plan full(struct plan_app apps[static 2])
         .listener_count = ARRAY_LEN(listeners),
         .logs = logs,
         .log_count = ARRAY_LEN(logs),
+        .error_log = STR("/var/log/a"),
+        .log_level = LOG_WARN,
+        .log_format = LOG_JOURNALD,
         .apps = apps,
         .app_count = 2,
     };
@@ -107,6 +110,9 @@ static void round_trip(void **state)
     assert_int_equal(out.listeners[1].mode, 0600);
     assert_int_equal(out.log_count, 2);
     assert_true(str_eq(out.logs[0].name, logs[0].name));
+    assert_true(str_eq(out.error_log, plan.error_log));
+    assert_int_equal(out.log_level, LOG_WARN);
+    assert_int_equal(out.log_format, LOG_JOURNALD);
     assert_int_equal(out.app_count, 2);
     assert_app(&out.apps[0], &apps[0]);
     assert_app(&out.apps[1], &apps[1]);
@@ -168,6 +174,18 @@ static void nonsense_is_refused(void **state)
     struct plan_app apps[2];
     struct plan plan = full(apps);
     assert_true(reads(&plan));
+    plan.error_log = STR("stderr"); // always there
+    plan.log_count = 0;
+    assert_true(reads(&plan));
+    plan.error_log = STR("/var/log/a"); // is none of the logs
+    assert_false(reads(&plan));
+    plan = full(apps);
+    plan.log_level = (enum log_level)(LOG_DEBUG + 1);
+    assert_false(reads(&plan));
+    plan = full(apps);
+    plan.log_format = (enum log_format)(LOG_JOURNALD + 1);
+    assert_false(reads(&plan));
+    plan = full(apps);
     static const struct str NAMES[] = {STR_INIT(""), STR_INIT(".hidden"), STR_INIT("a/b"),
                                        STR_INIT("a b")};
     for (size_t i = 0; i < ARRAY_LEN(NAMES); i++) {

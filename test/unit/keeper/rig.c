@@ -74,6 +74,8 @@ int rig_setup(void **state)
     assert_int_equal(proc_be_subreaper(), 0);
     r->plan = (struct plan){.instance = STR("t"),
                             .drain_ms = 5000,
+                            .error_log = STR("stderr"),
+                            .log_level = LOG_DEBUG,
                             .listeners = r->listeners,
                             .logs = r->logs,
                             .apps = r->apps};
@@ -187,7 +189,9 @@ static void run_keeper(const struct rig *r)
 {
     const char *const loader_argv[] = {"fake", "@loader", r->dir, NULL};
     const char *const server_argv[] = {"fake", "@server", r->dir, NULL};
-    struct keeper_options options = {.program = FAKE_ROLE,
+    int log_fd = open(rig_path(r, "log"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    struct keeper_options options = {.log_fd = log_fd,
+                                     .program = FAKE_ROLE,
                                      .loader_argv = loader_argv,
                                      .server_argv = server_argv,
                                      .instance = "t",
@@ -209,7 +213,6 @@ static void run_keeper(const struct rig *r)
         close(r->terminal_fd);
     }
     setenv("NOTIFY_SOCKET", rig_path(r, "notify.sock"), 1);
-    int log_fd = open(rig_path(r, "log"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     log_init(LOG_DEBUG, LOG_PLAIN, log_fd);
     _exit(keeper_run(&options));
 }
