@@ -2,7 +2,7 @@
 # The front door: what a person types. The build itself is meson's (meson.build).
 #
 #   make            build build/godwit and what belongs to it
-#   make serve      install what is missing, build, serve examples/ on http://127.0.0.1:8080 (PORT=)
+#   make serve      install what is missing, build, serve examples/www on http://127.0.0.1:8080 (PORT=)
 #   make check      install what is missing, build, run all tests; at most 15 minutes on two cores
 #   make check-all  the same under sanitizers, then the fuzzers (60 s each) and the linters
 #   make install    DESTDIR= and prefix= are known
@@ -43,7 +43,6 @@ check-all:
 install: all
 	@meson configure $(BUILD) -Dprefix=$(prefix)
 	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD)
-	@tools/make-man $(BUILD) "$(DESTDIR)$(prefix)/share/man"
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

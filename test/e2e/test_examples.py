@@ -83,6 +83,13 @@ def test_examples(served):
     assert not re.search(r"PHP (Warning|Notice|Fatal|Deprecated)", out.read_text())
 
 
+def test_only_what_is_meant_is_served(served):
+    """The server's configuration lies beside what it serves."""
+    address, _, _ = served
+    for target in ("/godwit.conf", "/site.conf", "/www/index.html", "/../godwit.conf"):
+        assert Visitor(address).request("GET", target).status in (400, 404), target
+
+
 def test_nothing_is_written_into_the_source_tree(served):
     address, _, _ = served
     before = sorted((p.as_posix(), p.stat().st_mtime) for p in (ROOT / "examples").rglob("*"))

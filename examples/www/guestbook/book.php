@@ -9,7 +9,7 @@ const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 /** The folder that holds the data: GUESTBOOK_DATA, or build/examples-data of the source tree. */
 function book_dir(): string
 {
-    return getenv('GUESTBOOK_DATA') ?: dirname(__DIR__, 2) . '/build/examples-data';
+    return getenv('GUESTBOOK_DATA') ?: dirname(__DIR__, 3) . '/build/examples-data';
 }
 
 function book_open(): PDO
