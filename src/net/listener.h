@@ -25,6 +25,7 @@ struct listener {
     int fd;
     struct loop_watch watch;
     struct loop_timer pause;
+    int batch; // connections that the next turn takes
 };
 
 #define LISTENER_PAUSE_US  UINT64_C(100000)

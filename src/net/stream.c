@@ -30,18 +30,12 @@ static void plain_reset(struct stream *s)
     sock_reset_on_close(s->fd);
 }
 
-static void plain_close(struct stream *s)
-{
-    fd_close(&s->fd);
-}
-
 static const struct stream_ops PLAIN_OPS = {
     .read = plain_read,
     .write = plain_write,
     .send_file = plain_send_file,
     .end = plain_end,
     .reset = plain_reset,
-    .close = plain_close,
     .short_read_is_all = true,
 };
 
@@ -94,6 +88,8 @@ void stream_close(struct stream *s)
 {
     if (s->fd == FD_NONE)
         return;
-    loop_watch_stop(&s->watch);
-    s->ops->close(s);
+    if (s->ops->release)
+        s->ops->release(s);
+    loop_watch_close(&s->watch);
+    s->fd = FD_NONE;
 }

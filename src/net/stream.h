@@ -19,7 +19,7 @@ struct stream_ops {
     ssize_t (*send_file)(struct stream *s, int file, off_t *offset, size_t count);
     void (*end)(struct stream *s);
     void (*reset)(struct stream *s);
-    void (*close)(struct stream *s);
+    void (*release)(struct stream *s); // before the socket is closed; NULL: nothing to do
     bool short_read_is_all; // a read that gives less than it could has emptied the socket
 };
 

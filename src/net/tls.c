@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "os/fd.h"
 #include "os/sock.h"
 
 #define RECORD_BYTES 16384                         // the most that one record carries
@@ -239,13 +238,12 @@ static void tls_reset(struct stream *s)
     sock_reset_on_close(s->fd);
 }
 
-static void tls_close(struct stream *s)
+static void tls_release(struct stream *s)
 {
     say_end(s);
     SSL_free(s->tls);
     ERR_clear_error();
     s->tls = NULL;
-    fd_close(&s->fd);
 }
 
 static const struct stream_ops OPS = {
@@ -254,7 +252,7 @@ static const struct stream_ops OPS = {
     .send_file = tls_send_file,
     .end = tls_end,
     .reset = tls_reset,
-    .close = tls_close,
+    .release = tls_release,
 };
 
 int tls_start(struct stream *s, struct tls_context *context)

@@ -21,7 +21,7 @@
 
 #include "os/fd.h"
 
-#define CLIENTS 40
+#define CLIENTS 60
 
 static struct loop *loop;
 static int accepted[CLIENTS];
@@ -73,8 +73,14 @@ static void connections_come_in_batches(void **state)
         assert_true(clients[i] >= 0);
     }
     assert_int_equal(listener_start(&l, loop, fd), 0);
+    // One at first, then more and more while there are more.
+    for (int batch = 1, sum = 0; batch <= LISTENER_BATCH_MAX; batch *= 2) {
+        loop_turn(loop, 1000);
+        sum += batch;
+        assert_int_equal(accepted_count, sum);
+    }
     loop_turn(loop, 1000);
-    assert_int_equal(accepted_count, LISTENER_BATCH_MAX);
+    assert_int_equal(accepted_count, 3 * LISTENER_BATCH_MAX - 1);
     for (int i = 0; i < 100 && accepted_count < CLIENTS; i++)
         loop_turn(loop, 10);
     assert_int_equal(accepted_count, CLIENTS);
