@@ -212,6 +212,8 @@ static void finish(struct wait *w, int32_t status, struct str text)
     }
     json_t *root = json_object();
     json_object_set_new(root, "done", json_boolean(!stops));
+    if (text.len && w->command == API_RELOAD)
+        json_object_set_new(root, "warnings", json_pack("[s%]", text.ptr, text.len));
     answer_json(ex, stops ? 202 : 200, root);
 }
 

@@ -42,7 +42,8 @@ struct api_host {
 // borrowed until api_close.
 void api_open(const struct api_host *host);
 
-// api_answer: the keeper has done what `id` asked for (`status` 0), or `text` says why not.
+// api_answer: the keeper has done what `id` asked for (`status` 0; `text` is a warning, or empty),
+// or `text` says why not.
 void api_answer(uint32_t id, int32_t status, struct str text);
 
 // api_restarted: `app` has a new worker, or `text` says why not.

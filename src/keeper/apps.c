@@ -141,6 +141,13 @@ void apps_init(struct apps *apps)
     list_init(&apps->retired);
 }
 
+// The user may be that of the server, which is no setting of the app.
+static bool is_same(const struct plan_app *a, const struct plan_app *b)
+{
+    return a->digest == b->digest && a->has_user == b->has_user
+           && (!a->has_user || proc_user_same(&a->user, &b->user));
+}
+
 void apps_replace(struct keeper *k, struct generation *g)
 {
     struct list table;
@@ -148,7 +155,7 @@ void apps_replace(struct keeper *k, struct generation *g)
     for (size_t i = 0; i < g->plan.app_count; i++) {
         struct plan_app *plan = &g->plan.apps[i];
         struct app *app = find(k, plan->name);
-        if (app && app->plan->digest == plan->digest) {
+        if (app && is_same(app->plan, plan)) {
             struct generation *old = app->generation;
             app->generation = generation_ref(g);
             app->plan = plan;

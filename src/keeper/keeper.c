@@ -84,6 +84,7 @@ static void close_all(struct keeper *k)
     if (k->current)
         generation_close(k->current);
     generation_unref(k->current);
+    generation_unref(k->server.founder);
     listeners_done(&k->listeners);
     runtime_dir_close(&k->runtime);
     notify_close(&k->notify);

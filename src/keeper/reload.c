@@ -15,6 +15,8 @@
 // but it.
 #include "keeper/reload.h"
 
+#include <stdio.h>
+
 #include "base/assert.h"
 #include "keeper/apps.h"
 #include "keeper/error_log.h"
@@ -203,7 +205,13 @@ void reload_committed(struct keeper *k, uint32_t number)
              k->options->instance, number);
     log_addresses(k->current);
     tell_manager(k);
-    end(k, 0, (struct str){0});
+    const char *left = server_restart_needed(k, k->current);
+    char text[96] = "";
+    if (left) {
+        (void)snprintf(text, sizeof text, "%s: a change takes effect at a restart only", left);
+        log_warn("", "config.needs_restart", "%s", text);
+    }
+    end(k, 0, str_c(text));
 }
 
 void reload_fail(struct keeper *k, struct err *why)

@@ -45,6 +45,12 @@ static void send_named(struct keeper *k, enum ipc_type type, uint32_t gen, struc
     server_send(k, &(struct ipc_msg){.type = type, .gen = gen, .name = name}, &fd, 1);
 }
 
+// The plan that says who a server is.
+static const struct plan *identity(const struct keeper *k, const struct generation *g)
+{
+    return k->server.founder ? &k->server.founder->plan : &g->plan;
+}
+
 static void send_generation(struct keeper *k, struct generation *g)
 {
     for (size_t i = 0; i < g->plan.listener_count; i++)
@@ -54,7 +60,9 @@ static void send_generation(struct keeper *k, struct generation *g)
         send_named(k, IPC_LOG, g->number, g->plan.logs[i].name, g->logs[i]->fd);
     for (size_t i = 0; i < g->plan.app_count; i++)
         send_named(k, IPC_BOARD, g->number, g->plan.apps[i].name, g->boards[i]->fd);
-    send_named(k, IPC_PREPARE, g->number, (struct str){0}, g->config_fd);
+    struct ipc_msg prepare = {
+        .type = IPC_PREPARE, .gen = g->number, .index = identity(k, g)->threads};
+    server_send(k, &prepare, &g->config_fd, 1);
     generation_unref(k->server.offered);
     k->server.offered = generation_ref(g);
 }
@@ -202,6 +210,7 @@ static void on_ended(struct child *child, int status)
 static void start_with(struct keeper *k, struct generation *g)
 {
     struct server *s = &k->server;
+    const struct plan *who = identity(k, g);
     ASSERT(s->state == SERVER_DOWN && s->child.pid == 0);
     int peer;
     int rc = channel_open(&s->channel, k->loop, &peer);
@@ -210,7 +219,7 @@ static void start_with(struct keeper *k, struct generation *g)
             .path = k->options->program,
             .argv = k->options->server_argv,
             .envp = (const char *const *)environ,
-            .user = k->is_root && g->plan.has_user ? &g->plan.user : NULL,
+            .user = k->is_root && who->has_user ? &who->user : NULL,
             .stdin_fd = FD_NONE,
             .stdout_fd = FD_NONE,
             .stderr_fd = FD_NONE,
@@ -280,6 +289,8 @@ void server_commit(struct keeper *k)
 {
     struct server *s = &k->server;
     ASSERT(s->offered && s->state != SERVER_DOWN);
+    if (!s->founder)
+        s->founder = generation_ref(s->offered);
     server_send(k, &(struct ipc_msg){.type = IPC_COMMIT, .gen = s->offered->number}, NULL, 0);
     generation_unref(s->offered);
     s->offered = NULL;
@@ -287,6 +298,18 @@ void server_commit(struct keeper *k)
         loop_timer_stop(&s->timer);
     s->state = SERVER_SERVING;
     apps_send_infos(k);
+}
+
+const char *server_restart_needed(const struct keeper *k, const struct generation *g)
+{
+    const struct plan *now = identity(k, g);
+    const struct plan *wanted = &g->plan;
+    bool other_user = now->has_user != wanted->has_user
+                      || (now->has_user && !proc_user_same(&now->user, &wanted->user));
+    bool other_threads = now->threads != wanted->threads;
+    if (other_user && other_threads)
+        return "user and threads";
+    return other_user ? "user" : other_threads ? "threads" : NULL;
 }
 
 void server_abandon(struct keeper *k)

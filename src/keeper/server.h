@@ -31,6 +31,8 @@ struct server {
     bool is_dismissed;     // its end is wanted, and was explained
     struct generation
         *offered; // the generation prepared last, counted; NULL: none since the commit
+    struct generation *founder; // the first in force, counted: it decides up to the end of the
+                                // instance who servers run as and with how many threads
 };
 
 // server_init makes it DOWN, without a timer.
@@ -42,6 +44,10 @@ void server_offer(struct keeper *k, struct generation *g);
 
 // server_commit tells it to use what it has prepared.
 void server_commit(struct keeper *k);
+
+// server_restart_needed names the directives that `g` changes and that stay as they are up to a
+// restart of the instance; NULL: there is none.
+const char *server_restart_needed(const struct keeper *k, const struct generation *g);
 
 // server_abandon tells it to forget what it prepares; one that was started for that is ended.
 void server_abandon(struct keeper *k);

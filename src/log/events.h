@@ -26,6 +26,7 @@
  X("backend.worker_died", "a worker ended in the middle of a request")                         \
  X("config.invalid", "a configuration was refused; the old one goes on")                       \
  X("config.loaded", "a configuration is in force")                                             \
+ X("config.needs_restart", "a reload has changed what only a restart of the instance changes")  \
  X("config.no_site", "a request came while the configuration has no site")                     \
  X("front.accept_failed", "connections cannot be taken for lack of descriptors or memory")     \
  X("front.bad_answer", "an app gave a head that cannot be sent; the client gets 502")          \

@@ -40,17 +40,24 @@ static struct request request_of(const struct cli *cli, struct arena *a)
     return (struct request){"GET", "/api/status"};
 }
 
-// Prints what went wrong: {"errors": [text, ...]}, or the answer as it came.
-static int print_errors(int status, struct str body)
+// Prints the texts of {"NAME": [text, ...]} and returns their count.
+static size_t print_texts(struct str body, const char *name, const char *prefix)
 {
     json_t *root = json_loadb(body.ptr, body.len, 0, NULL);
-    const json_t *errors = json_object_get(root, "errors");
-    for (size_t i = 0; i < json_array_size(errors); i++)
-        if (json_is_string(json_array_get(errors, i)))
-            fprintf(stderr, "%s\n", json_string_value(json_array_get(errors, i)));
-    if (json_array_size(errors) == 0)
-        fprintf(stderr, "godwit: the instance answered %d: %.*s\n", status, STR_ARG(body));
+    const json_t *texts = json_object_get(root, name);
+    size_t count = json_array_size(texts);
+    for (size_t i = 0; i < count; i++)
+        if (json_is_string(json_array_get(texts, i)))
+            fprintf(stderr, "%s%s\n", prefix, json_string_value(json_array_get(texts, i)));
     json_decref(root);
+    return count;
+}
+
+// Prints what went wrong, or the answer as it came.
+static int print_errors(int status, struct str body)
+{
+    if (print_texts(body, "errors", "") == 0)
+        fprintf(stderr, "godwit: the instance answered %d: %.*s\n", status, STR_ARG(body));
     return 1;
 }
 
@@ -58,6 +65,7 @@ static int print_answer(const struct cli *cli, struct str body)
 {
     if (cli->command == CLI_RELOAD)
         puts("The new configuration is in force.");
+    print_texts(body, "warnings", "warning: ");
     if (cli->command == CLI_STOP)
         puts(cli->now ? "The instance ends."
                       : "The instance ends when running requests are finished.");

@@ -122,12 +122,12 @@ static struct str *on_listeners(void *arg, struct arena *a, size_t *out_count)
 }
 
 // The first configuration says how many threads there are and how messages look.
-static bool set_up(const struct snapshot *s, struct err *err)
+static bool set_up(const struct snapshot *s, uint32_t threads, struct err *err)
 {
     if (server.threads.count)
         return true;
     const struct server_conf *conf = server_conf(s);
-    unsigned count = conf->threads ? (unsigned)conf->threads : proc_cpu_count();
+    unsigned count = threads ? threads : proc_cpu_count();
     log_init((enum log_level)conf->log_level, (enum log_format)conf->log_format, 2);
     int rc = server_threads_open(&server.threads, server.loop, count);
     if (rc < 0)
@@ -142,7 +142,7 @@ static bool set_up(const struct snapshot *s, struct err *err)
     return true;
 }
 
-static struct snapshot *build(uint32_t gen, int fd, struct err *err)
+static struct snapshot *build(uint32_t gen, uint32_t threads, int fd, struct err *err)
 {
     struct buf bytes = {0};
     bool is_whole = false;
@@ -152,7 +152,7 @@ static struct snapshot *build(uint32_t gen, int fd, struct err *err)
     buf_done(&bytes);
     bool ok = is_whole ? snapshot_build(s, tree, err) != NULL
                        : err_set(err, "the configuration could not be taken over from the loader");
-    if (ok && set_up(s, err) && snapshot_start(s, err))
+    if (ok && set_up(s, threads, err) && snapshot_start(s, err))
         return s;
     snapshot_unref(s);
     return NULL;
@@ -164,7 +164,7 @@ static void drop_candidate(void)
     server.candidate = NULL;
 }
 
-static void on_prepare(uint32_t gen, int fd)
+static void on_prepare(uint32_t gen, uint32_t threads, int fd)
 {
     struct err err = {0};
     drop_candidate();
@@ -172,7 +172,7 @@ static void on_prepare(uint32_t gen, int fd)
         err_set(&err, "the server could not take listeners and logs over: too many open files "
                       "(RLIMIT_NOFILE)");
     else
-        server.candidate = build(gen, fd, &err);
+        server.candidate = build(gen, threads, fd, &err);
     server.is_incomplete = false;
     if (server.candidate)
         tell(&(struct ipc_msg){.type = IPC_PREPARED, .gen = gen});
@@ -412,7 +412,7 @@ static void on_msg(struct channel *c, const struct ipc_msg *msg, struct fd_recei
         on_offer(msg, packet);
         break;
     case IPC_PREPARE:
-        on_prepare(msg->gen, packet->fd_count ? packet->fds[0] : FD_NONE);
+        on_prepare(msg->gen, msg->index, packet->fd_count ? packet->fds[0] : FD_NONE);
         break;
     case IPC_COMMIT:
         on_commit(msg->gen);

@@ -156,6 +156,12 @@ bool proc_user_find(const char *name, const char *group, struct proc_user *out)
     return true;
 }
 
+bool proc_user_same(const struct proc_user *a, const struct proc_user *b)
+{
+    return a->uid == b->uid && a->gid == b->gid && a->group_count == b->group_count
+           && memcmp(a->groups, b->groups, a->group_count * sizeof a->groups[0]) == 0;
+}
+
 const char *proc_user_name(uid_t uid, char room[static 64])
 {
     char entry[NSS_BYTES];

@@ -45,6 +45,9 @@ MUST_USE int proc_become(const struct proc_user *user);
 // group only. False when the user or group does not exist.
 MUST_USE bool proc_user_find(const char *name, const char *group, struct proc_user *out);
 
+// proc_user_same tells whether both have the same ids and groups.
+bool proc_user_same(const struct proc_user *a, const struct proc_user *b);
+
 // proc_user_name writes the user's name, or the number. Returns `room`.
 const char *proc_user_name(uid_t uid, char room[static 64]);
 

@@ -29,7 +29,8 @@ enum ipc_type {
     IPC_LISTENER,      // gen, name: address text, or "control"; fd
     IPC_LOG,           // gen, name: path, "stdout", "stderr"; fd
     IPC_BOARD,         // gen, name: app; fd: its scoreboard (wire/scoreboard.h)
-    IPC_PREPARE,       // gen; fd: sealed configuration. Answer: PREPARED or REFUSED
+    IPC_PREPARE,       // gen, index: threads (0: one per processor), which only the first one of a
+                       // server decides; fd: sealed configuration. Answer: PREPARED or REFUSED
     IPC_COMMIT,        // gen: use it from now on
     IPC_ABANDON,       // gen: forget it
     IPC_LOG_REOPENED,  // name; fd: swap it in
@@ -39,7 +40,8 @@ enum ipc_type {
     IPC_WORKER_EXIT,   // name: app, id, status: wait status
     IPC_APP_LOG,       // name: app, pid, text: lines its spawner wrote to stderr
     IPC_APP_INFO,      // name: app, text: what its runtime said of itself in HELLO (JSON)
-    IPC_ANSWER,        // id of the RELOAD or STOP, status 0: done, else text says why not
+    IPC_ANSWER,        // id of the RELOAD or STOP, status 0: done (text: a warning), else text says
+                       // why not
     IPC_DRAIN,         // stop accepting, finish what runs, exit
 
     // server -> keeper

@@ -187,3 +187,20 @@ def test_listener_that_goes_finishes_its_connections(godwit):
     with pytest.raises((ConnectionRefusedError, Closed)):
         with Connection(("127.0.0.1", extra)) as c:
             c.get("/")
+
+
+def test_what_only_a_restart_changes(godwit):
+    """A reload says that it leaves such directives as they are; a crash does not bring them in by the back door."""
+    godwit.file("index.html", "home")
+    godwit.simple(top="threads 1;")
+    for found in (godwit.reload(), godwit.control("status")):
+        assert "warning" not in found.stderr
+    good = godwit.conf.read_text()
+    godwit.conf.write_text(good.replace("threads 1;", "threads 3;"))
+    done = godwit.reload()
+    assert "warning: threads: a change takes effect at a restart only" in done.stderr
+    godwit.stderr.wait("warn config.needs_restart threads")
+    os.kill(godwit.one("server").pid, signal.SIGKILL)
+    godwit.stderr.wait("server.started")
+    assert godwit.get("/").text == "home"
+    assert godwit.status()["threads"] == 1

@@ -15,6 +15,7 @@
 
 // clang-format on
 
+#include "os/family.h"
 #include "rig.h"
 
 // Takes the next message without leaving out any.
@@ -274,6 +275,39 @@ static void requests_during_a_reload_make_one_more(void **state)
     rig_stop(r);
 }
 
+// Who a server is changes at no reload, and not at a crash after it either.
+static void servers_stay_who_they_are(void **state)
+{
+    struct rig *r = *state;
+    r->plan.threads = 3;
+    rig_start_serving(r);
+    assert_int_equal(r->threads, 3);
+    r->plan.threads = 5;
+    r->plan.has_user = true;
+    r->plan.user = (struct proc_user){.uid = 65534, .gid = 65534};
+    rig_write_plan(r);
+    ask(r, 1);
+    rig_prepare(r);
+    rig_commit(r);
+    expect_answer(r, 1, 0);
+    rig_expect_text(r, "user and threads: a change takes effect at a restart only");
+    assert_true(rig_log_has(r, "config.needs_restart user and threads"));
+    assert_int_equal(kill(r->server, SIGKILL), 0);
+    rig_accept(r);
+    assert_int_equal(r->threads, 3);
+    assert_true(family_runs_as(r->server, geteuid()));
+    rig_commit(r);
+    r->plan.threads = 3;
+    r->plan.has_user = false;
+    rig_write_plan(r);
+    ask(r, 2);
+    rig_prepare(r);
+    rig_commit(r);
+    expect_answer(r, 2, 0);
+    assert_int_equal(r->msg.text.len, 0);
+    rig_stop(r);
+}
+
 static void stopping_refuses_reloads(void **state)
 {
     struct rig *r = *state;
@@ -300,6 +334,7 @@ int main(void)
         RIG_TEST(death_of_the_server_changes_nothing),
         RIG_TEST(new_configuration_rescues_a_server_that_does_not_start),
         RIG_TEST(requests_during_a_reload_make_one_more),
+        RIG_TEST(servers_stay_who_they_are),
         RIG_TEST(stopping_refuses_reloads),
     };
     return cmocka_run_group_tests(TESTS, NULL, NULL);

@@ -283,6 +283,7 @@ void rig_prepare(struct rig *r)
         }
     }
     r->gen = r->msg.gen;
+    r->threads = r->msg.index;
     assert_int_equal(r->listener_count, r->plan.listener_count);
     assert_true(r->control_fd != FD_NONE);
     struct buf config = {0};

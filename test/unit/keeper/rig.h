@@ -38,7 +38,7 @@ struct rig {
     // The server, when one is connected.
     int server_fd;
     pid_t server;
-    uint32_t gen;                        // of the last PREPARE
+    uint32_t gen, threads;               // of the last PREPARE
     int listener_fds[RIG_LISTENERS_MAX]; // of that generation, in the order of the plan
     size_t listener_count;
     int control_fd;

@@ -318,6 +318,29 @@ static void reload_keeps_apps_that_are_the_same(void **state)
     rig_stop(r);
 }
 
+// The user of an app may change with no setting of the app: what it runs as must not be mixed.
+static void another_user_is_another_app(void **state)
+{
+    struct rig *r = *state;
+    rig_app(r, "blog", "good");
+    rig_start_serving(r);
+    rig_start_worker(r, "blog", 1);
+    rig_expect(r, IPC_APP_LOG);
+    pid_t spawner = r->msg.pid;
+    struct ready one = expect_ready(r, 1);
+    r->apps[0].has_user = true;
+    r->apps[0].user = (struct proc_user){.uid = geteuid(), .gid = getegid()};
+    reload(r);
+    rig_wait_gone(spawner);
+    rig_start_worker(r, "blog", 2);
+    struct ready two = expect_ready(r, 2);
+    close_ready(&one);
+    expect_exit(r, 1, 0);
+    close_ready(&two);
+    expect_exit(r, 2, 0);
+    rig_stop(r);
+}
+
 static void stragglers_of_removed_apps_are_ended(void **state)
 {
     struct rig *r = *state;
@@ -440,6 +463,7 @@ int main(void)
         RIG_TEST(idle_spawner_leaves),
         RIG_TEST(server_death_ends_its_workers),
         RIG_TEST(reload_keeps_apps_that_are_the_same),
+        RIG_TEST(another_user_is_another_app),
         RIG_TEST(stragglers_of_removed_apps_are_ended),
         RIG_TEST(stop_leaves_no_stray),
         RIG_TEST(killed_workers_take_their_group_along),
