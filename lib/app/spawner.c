@@ -7,6 +7,9 @@
 //   spawner --fork--> between --fork--> worker      between tells the spawner the worker's pid,
 //   exits spawner collects `between`, tells the keeper FORKED, sends GO through the gate worker
 //   reads GO: the keeper is its parent now
+//
+// When the keeper dies, its workers get SIGTERM from the kernel, which a script can ignore. The
+// spawner sees the end of its channel; it stays until they are gone, and kills those that are late.
 #include "spawner.h"
 
 #include <errno.h>
@@ -25,10 +28,12 @@
 #include "os/proc.h"
 #include "os/sig.h"
 #include "quit.h"
+#include "wards.h"
 #include "wire/ipc.h"
 #include "worker.h"
 
-#define GO 'g'
+#define GO         'g'
+#define OUTLIVE_MS 4000 // for the workers of a keeper that has died; as long as their grace time
 
 struct spawner {
     const struct godwit_app_hooks *hooks;
@@ -99,6 +104,7 @@ static int worker_run(struct spawner *s, struct birth *b)
 {
     int pair[2];
     struct worker worker = {.hooks = s->hooks};
+    wards_forget();
     fd_close(&b->errors[0]);
     use_errors(b->errors[1]);
     fd_close(&b->errors[1]);
@@ -137,8 +143,11 @@ static int between_run(struct spawner *s, struct birth *b)
     // Ends without the exit handlers of the program, which belong to the spawner.
     if (pid < 0)
         _exit(errno < 256 ? errno : EAGAIN);
+    // Only as long as this process is its parent does the number surely mean it.
     int32_t told = pid;
-    _exit(fd_write_all(b->gate[1], str_n((const char *)&told, sizeof told)) < 0 ? EIO : 0);
+    int pidfd = proc_pidfd(pid);
+    int rc = fd_send(b->gate[1], str_n((const char *)&told, sizeof told), &pidfd, pidfd >= 0);
+    _exit(rc < 0 ? EIO : 0);
 }
 
 static void fork_failed(struct spawner *s, const struct birth *b, int error)
@@ -153,12 +162,18 @@ static void report_birth(struct spawner *s, struct birth *b, pid_t between)
 {
     int32_t pid = 0;
     int status = 0;
+    struct fd_received got = {0};
     fd_close(&b->errors[1]);
     fd_close(&b->gate[1]);
     while (waitpid(between, &status, 0) < 0 && errno == EINTR)
         continue;
     // What `between` had to say it has said.
-    if (recv(b->gate[0], &pid, sizeof pid, MSG_DONTWAIT) == (ssize_t)sizeof pid) {
+    int said = fd_set_nonblock(b->gate[0], true);
+    if (said == 0)
+        said = fd_receive(b->gate[0], &pid, sizeof pid, &got);
+    if (got.fd_count > 0)
+        wards_add(got.fds[0]);
+    if (said == 1 && got.len == sizeof pid) {
         struct ipc_msg msg = {.type = IPC_FORKED, .id = b->id, .pid = pid};
         char go = GO;
         int rc = tell(s, &msg, b->errors[0]);
@@ -224,13 +239,16 @@ int spawner_run(const struct godwit_app_hooks *hooks, const struct spawner_start
     show_title(s, " (spawner)");
     if (say_hello(s) < 0)
         return 1;
+    // From here on the end of the channel tells of the keeper's end.
+    (void)proc_die_with_parent(0, s->keeper);
     while (fd_receive(s->channel, s->room, sizeof s->room, &got) == 1 && got.len) {
         for (size_t i = 0; i < got.fd_count; i++)
             fd_close(&got.fds[i]);
         if (!ipc_decode(str_n(s->room, got.len), &msg) || msg.type == IPC_LEAVE)
-            break;
+            return 0;
         if (msg.type == IPC_FORK && give_birth(s, &msg, &status))
             return status;
     }
+    wards_outlive(OUTLIVE_MS);
     return 0;
 }

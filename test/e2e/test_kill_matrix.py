@@ -177,3 +177,21 @@ def test_stopped_server_is_not_mistaken_for_dead(godwit):
         os.kill(server.pid, signal.SIGCONT)
         assert c.read().text == "hello"
     assert godwit.one("server").pid == server.pid
+
+
+def test_keeper_takes_those_with_it_that_do_not_want(godwit):
+    """A script that ignores SIGTERM and runs on holds out against all that asks it to end."""
+    godwit.file("deaf.php", "<?php pcntl_signal(SIGTERM, SIG_IGN); pcntl_async_signals(true); "
+                            "touch($_GET['mark']); for (;;) usleep(1000);")
+    godwit.php("workers 0..2;")
+    mark = godwit.data / "mark"
+    c = godwit.connect()
+    c.send(f"GET /deaf.php?mark={mark} HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    wait.until(mark.exists, 10, "the script")
+    everyone = godwit.processes()
+    godwit.expect_failure = True
+    os.kill(godwit.pid, signal.SIGKILL)
+    godwit.process.wait(5)
+    wait.until(lambda: not [p for p in everyone if proc.is_alive(p)], 5,
+               lambda: f"left behind: {[p.command for p in everyone if proc.is_alive(p)]}")
+    c.close()
