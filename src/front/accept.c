@@ -138,7 +138,8 @@ static void hand_over(struct h1_home *here, struct h1_home *origin, int fd,
                       const struct h1_origin *from)
 {
     struct h1_home *next = home_after(here);
-    if (next == origin) {
+    // Where the end has begun nothing goes on to another thread: its loop may be gone by then.
+    if (next == origin || here->is_cut) {
         refuse(here, fd);
         return;
     }
@@ -150,7 +151,7 @@ static void hand_over(struct h1_home *here, struct h1_home *origin, int fd,
 static void on_handover(struct loop_task *task)
 {
     struct handover *h = CONTAINER_OF(task, struct handover, task);
-    if (admit(h->to))
+    if (!h->to->is_cut && admit(h->to))
         open_conn(h->to, h->fd, &h->from);
     else
         hand_over(h->to, h->origin, h->fd, &h->from);
@@ -161,7 +162,9 @@ static void serve(struct h1_home *home, int fd, const struct h1_origin *from)
 {
     metrics_add(&home->thread->metrics, connections_accepted, 1);
     // The operator's way in stays open, whatever the clients do.
-    if (from->is_control || admit(home))
+    if (home->is_cut)
+        refuse(home, fd);
+    else if (from->is_control || admit(home))
         open_conn(home, fd, from);
     else
         hand_over(home, home, fd, from);
@@ -246,6 +249,7 @@ void front_drain(struct thread *t)
 void front_cut(struct thread *t)
 {
     struct h1_home *home = home_of(t);
+    home->is_cut = true;
     list_foreach(&home->conns, struct h1_conn, node, conn)
         h1_conn_cut(conn);
 }

@@ -32,7 +32,8 @@ void front_serve(struct thread *t, int fd, const struct sock_addr *peer, bool is
 // New connections get one answer. For good.
 void front_drain(struct thread *t);
 
-// front_cut closes all connections of the thread now; exchanges in progress are aborted. For good.
+// front_cut closes all connections of the thread now; exchanges in progress are aborted. For good:
+// new ones are refused, and none is handed to another thread any more.
 // From within an exchange, its own connection is left to end as front_drain says.
 void front_cut(struct thread *t);
 

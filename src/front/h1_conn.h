@@ -42,6 +42,7 @@ struct h1_home {
     struct list spares; // of struct h1_work
     size_t spare_count;
     bool draining;
+    bool is_cut; // nothing is taken in any more
     struct h1_home *next; // of accept.c
 };
 

@@ -49,10 +49,13 @@ int server_threads_open(struct server_threads *s, struct loop *loop, unsigned co
 
 int server_threads_run(struct server_threads *s)
 {
+    s->is_running = true;
     for (unsigned i = 1; i < s->count; i++) {
         int rc = pthread_create(&s->ids[i], NULL, run, &s->items[i]);
-        if (rc != 0)
+        if (rc != 0) {
+            s->count = i;
             return -rc;
+        }
     }
     return 0;
 }
@@ -114,8 +117,26 @@ static void stop(struct thread *t, void *arg)
     loop_stop(t->loop);
 }
 
+static void note(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+// Waits until each thread has done what was posted to it.
+static void settle(struct server_threads *s)
+{
+    bool is_settled = false;
+    server_threads_after(s, note, &is_settled);
+    while (!is_settled)
+        loop_turn(s->items[0].loop, -1);
+}
+
 void server_threads_close(struct server_threads *s)
 {
+    if (!s->is_running)
+        return;
+    settle(s); // what was posted before, such as the end of all connections
+    settle(s); // what was on its way from one thread to another then
     server_threads_each(s, stop, NULL);
     for (unsigned i = 1; i < s->count; i++)
         pthread_join(s->ids[i], NULL);

@@ -14,6 +14,7 @@ struct server_threads {
     unsigned count;
     struct jobs *jobs;
     // private
+    bool is_running;    // all of them
     unsigned long *ids; // pthread_t of all but the first
 };
 
@@ -23,7 +24,8 @@ typedef void server_threads_fn(struct thread *t, void *arg);
 // `loop`. 0 or -errno.
 MUST_USE int server_threads_open(struct server_threads *s, struct loop *loop, unsigned count);
 
-// server_threads_run starts the other threads, after pool_open. 0 or -errno.
+// server_threads_run starts the other threads, after pool_open. 0, or -errno: then `count` is as
+// many as could be started.
 MUST_USE int server_threads_run(struct server_threads *s);
 
 // server_threads_each runs fn(thread, arg) on each thread: at once on the caller's, later on the
@@ -34,6 +36,8 @@ void server_threads_each(struct server_threads *s, server_threads_fn *fn, void *
 // given before; at once when there is one thread only.
 void server_threads_after(struct server_threads *s, void (*fn)(void *arg), void *arg);
 
-// server_threads_close ends the other threads after what was posted to them and waits for them.
-// Their memory stays: counters can still be read.
+// server_threads_close ends the other threads and waits for them. First each thread does what was
+// posted to it, and once more, so that what one of them passed on meanwhile arrives: nobody may
+// pass on anything after that. Turns the caller's loop. Their memory stays: counters can still be
+// read. Fine when they were not started.
 void server_threads_close(struct server_threads *s);

@@ -616,6 +616,11 @@ static void a_draining_server_ends_connections(void **state)
     client_wait_closed(&busy);
     assert_int_equal(front_connection_count(&stage.thread), 0);
     client_close(&busy);
+
+    client_open(&busy, &stage); // too late
+    client_wait_closed(&busy);
+    assert_int_equal(front_connection_count(&stage.thread), 0);
+    client_close(&busy);
 }
 
 static int open_stage(void **state)
