@@ -34,8 +34,10 @@
 #include "keeper/state.h"
 #include "log/log.h"
 #include "os/family.h"
+#include "os/proc.h"
 
-#define WHY_BYTES 128 // a reason to refuse a process
+#define WHY_BYTES       128 // a reason to refuse a process
+#define DESCENDANTS_MAX 256 // that are killed with a worker
 
 // The pipe of a booting worker; most workers have none, and it is large.
 struct worker_output {
@@ -121,10 +123,19 @@ static void free_worker(struct worker *w)
     loop_later(app->k->loop, &app->check);
 }
 
+// What the worker has started goes with it, also what left its group. Only now can it be known:
+// without its parent it is one more child of the keeper.
 static void kill_now(struct worker *w)
 {
+    int descendants[DESCENDANTS_MAX];
+    size_t count =
+        w->child.pid ? family_descendants(w->child.pid, descendants, DESCENDANTS_MAX) : 0;
     w->is_killed = true;
     child_signal(&w->child, SIGKILL);
+    for (size_t i = 0; i < count; i++) {
+        (void)proc_kill(descendants[i], SIGKILL);
+        fd_close(&descendants[i]);
+    }
 }
 
 // Fails a worker that was not ready in time, with what it wrote until now.

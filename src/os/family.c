@@ -2,6 +2,7 @@
 // family -- see family.h.
 #include "os/family.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,6 +13,14 @@
 #include "base/assert.h"
 #include "base/str.h"
 #include "os/fd.h"
+#include "os/proc.h"
+
+#define DESCENDANTS_MAX 256
+
+struct kin {
+    pid_t pid;
+    int pidfd;
+};
 
 pid_t family_ended(void)
 {
@@ -97,6 +106,58 @@ bool family_has_children(void)
 {
     siginfo_t info = {0};
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+// Adds the children of one thread. Whose parent is right after its descriptor was made is meant by
+// it, however often the number was used before.
+static size_t add_children(pid_t pid, const char *thread, struct kin out[], size_t max)
+{
+    char path[64];
+    char text[8192];
+    snprintf(path, sizeof path, "/proc/%d/task/%.16s/children", pid, thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t got = fd_read(fd, text, sizeof text);
+    fd_close(&fd);
+    struct str rest = str_n(text, got > 0 ? (size_t)got : 0);
+    size_t count = 0;
+    uint64_t child;
+    while (count < max && str_to_u64(str_cut(&rest, ' '), &child)) {
+        int pidfd = proc_pidfd((pid_t)child);
+        if (pidfd >= 0 && family_parent((pid_t)child) == pid)
+            out[count++] = (struct kin){(pid_t)child, pidfd};
+        else
+            fd_close(&pidfd);
+    }
+    return count;
+}
+
+static size_t add_all_children(pid_t pid, struct kin out[], size_t max)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *dir = opendir(path);
+    size_t count = 0;
+    for (struct dirent *entry = NULL; dir && (entry = readdir(dir)) != NULL;)
+        if (entry->d_name[0] != '.')
+            count += add_children(pid, entry->d_name, out + count, max - count);
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+size_t family_descendants(pid_t pid, int out_pidfds[], size_t max)
+{
+    struct kin found[DESCENDANTS_MAX];
+    if (max > DESCENDANTS_MAX)
+        max = DESCENDANTS_MAX;
+    size_t count = add_all_children(pid, found, max);
+    for (size_t i = 0; i < count; i++)
+        count += add_all_children(found[i].pid, found + count, max - count);
+    for (size_t i = 0; i < count; i++)
+        out_pidfds[i] = found[i].pidfd;
+    return count;
 }
 
 bool family_kill_group(pid_t leader, int signal)

@@ -36,6 +36,10 @@ bool family_kill(pid_t pid, int signal);
 // among them.
 bool family_has_children(void);
 
+// family_descendants opens descriptors (proc_pidfd) for the children of `pid` and theirs, up to
+// `max`; returns their count. `pid` must not be collected yet.
+size_t family_descendants(pid_t pid, int out_pidfds[], size_t max);
+
 // family_kill_group signals each process of the group that `leader` leads or led; false when it is
 // empty.
 bool family_kill_group(pid_t leader, int signal);

@@ -372,7 +372,31 @@ static void stop_leaves_no_stray(void **state)
     rig_stop(r); // expects that nothing is left
 }
 
-static void killed_workers_take_their_group_along(void **state)
+// A child of `pid` that leads a session of its own.
+static pid_t find_stray(pid_t pid)
+{
+    int pidfds[8];
+    size_t count = family_descendants(pid, pidfds, ARRAY_LEN(pidfds));
+    pid_t found = 0;
+    assert_int_equal(count, 2);
+    for (size_t i = 0; i < count; i++) {
+        char path[64];
+        char line[128];
+        pid_t child;
+        snprintf(path, sizeof path, "/proc/self/fdinfo/%d", pidfds[i]);
+        FILE *file = fopen(path, "re");
+        assert_non_null(file);
+        while (fgets(line, sizeof line, file))
+            if (sscanf(line, "Pid: %d", &child) == 1 && family_session(child) == child)
+                found = child;
+        fclose(file);
+        fd_close(&pidfds[i]);
+    }
+    assert_true(found > 0);
+    return found;
+}
+
+static void killed_workers_take_their_family_along(void **state)
 {
     struct rig *r = *state;
     rig_app(r, "blog", "strays")->keep_children = true;
@@ -380,8 +404,10 @@ static void killed_workers_take_their_group_along(void **state)
     rig_start_serving(r);
     rig_start_worker(r, "blog", 1);
     struct ready one = expect_ready(r, 1);
+    pid_t stray = find_stray(one.pid);
     send_kill(r, 1, SIGKILL);
     expect_exit(r, 1, SIGKILL);
+    rig_wait_gone(stray);
     // Its group held a process; when the keeper tells the exit it is killed.
     while (kill(-one.pid, 0) == 0)
         ;
@@ -466,7 +492,7 @@ int main(void)
         RIG_TEST(another_user_is_another_app),
         RIG_TEST(stragglers_of_removed_apps_are_ended),
         RIG_TEST(stop_leaves_no_stray),
-        RIG_TEST(killed_workers_take_their_group_along),
+        RIG_TEST(killed_workers_take_their_family_along),
         RIG_TEST(normal_exits_end_children_when_told_so),
         RIG_TEST(second_term_kills_stubborn_workers),
     };
