@@ -3,6 +3,7 @@
 #include "main/instance.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -64,6 +65,43 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+// Tells whether this user may make the directory, or files in it if it is there.
+static bool can_be_made(struct arena *a, const char *path)
+{
+    struct stat st;
+    struct str there = str_c(path);
+    while (there.len > 1 && stat(arena_cstr(a, there), &st) < 0)
+        there = str_slice(there, 0, str_rfind(there, '/'));
+    const char *found = there.len > 0 ? arena_cstr(a, there) : "/";
+    return is_directory(found) && access(found, W_OK | X_OK) == 0;
+}
+
+// For users without a home. Everybody may make names in /dev/shm, so what is there counts only if
+// it is this user's alone; once it is, nobody else can replace it.
+static const char *own_place(struct arena *a, struct err *err)
+{
+    struct stat st;
+    const char *path = arena_fmt(a, "/dev/shm/godwit-%u", geteuid()).ptr;
+    const char *why = NULL;
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        why = strerror(errno);
+    else if (lstat(path, &st) < 0)
+        why = strerror(errno);
+    else if (!S_ISDIR(st.st_mode))
+        why = "it is no directory";
+    else if (st.st_uid != geteuid())
+        why = "it belongs to another user";
+    else if ((st.st_mode & 07777) != 0700)
+        why = "its mode is not 0700";
+    if (!why)
+        return path;
+    err_set(err,
+            "no directory for the control socket: XDG_RUNTIME_DIR is not set, the home directory "
+            "cannot be used, nor can %s: %s (use --runtime DIR)",
+            path, why);
+    return NULL;
+}
+
 const char *instance_name(struct arena *a, const char *given, struct err *err)
 {
     bool good = given[0] != '.' && given[0] != '\0' && strlen(given) <= NAME_BYTES_MAX;
@@ -111,12 +149,11 @@ const char *instance_base(struct arena *a, const char *given, struct err *err)
     const char *run_user = arena_fmt(a, "/run/user/%u", geteuid()).ptr;
     if (is_directory(run_user))
         return arena_fmt(a, "%s/godwit", run_user).ptr;
-    if (home && home[0] == '/')
-        return arena_fmt(a, "%s/.local/state/godwit", home).ptr;
-    err_set(err,
-            "no directory for the control socket: neither XDG_RUNTIME_DIR nor HOME is set (use "
-            "--runtime DIR)");
-    return NULL;
+    const char *state =
+        home && home[0] == '/' ? arena_fmt(a, "%s/.local/state/godwit", home).ptr : NULL;
+    if (state && can_be_made(a, state))
+        return state;
+    return own_place(a, err);
 }
 
 const char *instance_find(struct arena *a, const char *base, const char *name, struct err *err)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // instance -- how running instances are named and where each has its runtime directory: BASE/NAME,
-// with BASE /run/godwit for root, else $XDG_RUNTIME_DIR/godwit, /run/user/UID/godwit or
-// $HOME/.local/state/godwit.
+// with BASE /run/godwit for root, else the first of $XDG_RUNTIME_DIR/godwit, /run/user/UID/godwit,
+// $HOME/.local/state/godwit and /dev/shm/godwit-UID that there is, or can be made.
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`godwit serve DIR`: no configuration, any user, several at once."""
+import os
+
 from support.server import IS_ROOT
 
 
@@ -12,6 +14,21 @@ def test_plain_files(user_godwit):
     user_godwit.file("index.html", "plain")
     serve(user_godwit, user_godwit.www)
     assert user_godwit.get("/").text == "plain"
+
+
+def test_without_a_home(user_godwit):
+    """Users such as nobody have no directory of their own; the commands find the instance all the same."""
+    user_godwit.file("index.html", "plain")
+    user_godwit.env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+    serve(user_godwit, user_godwit.www)
+    uid = user_godwit.one("server").uid
+    place = os.path.dirname(user_godwit.status()["socket"])
+    if not os.path.isdir(f"/run/user/{uid}"):
+        assert place == f"/dev/shm/godwit-{uid}/{user_godwit.name}"
+    assert os.stat(os.path.dirname(place)).st_mode & 0o077 == 0
+    assert user_godwit.get("/").text == "plain"
+    user_godwit.stop()
+    assert not os.path.exists(place)
 
 
 def test_php_is_found(user_godwit):

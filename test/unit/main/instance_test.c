@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 // cmocka.h needs the three headers before it.
@@ -90,6 +91,68 @@ static void where_instances_are(void **state)
     assert_int_equal(err.count, 0);
 }
 
+#define NOBODY 64231 // a user without anything
+
+static int expect_own_place(const char *part)
+{
+    struct err err = {0};
+    const char *base = instance_base(&arena, NULL, &err);
+    const char *got = base ? base : err_text(&err);
+    bool good = strstr(got, part) != NULL;
+    if (!good)
+        fprintf(stderr, "\"%s\" in place of \"%s\"\n", got, part);
+    err_done(&err);
+    return good ? 0 : 1;
+}
+
+static int try_own_places(void)
+{
+    static const char PLACE[] = "/dev/shm/godwit-64231";
+    struct stat st;
+    unsetenv("XDG_RUNTIME_DIR");
+    if (setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
+        return 1;
+    setenv("HOME", "/root", 1);
+    int bad = expect_own_place(PLACE);
+    bad += lstat(PLACE, &st) < 0 || (st.st_mode & 07777) != 0700 || st.st_uid != NOBODY;
+    unsetenv("HOME");
+    bad += expect_own_place(PLACE);
+    chmod(PLACE, 0755);
+    bad += expect_own_place("its mode is not 0700");
+    rmdir(PLACE);
+    bad += symlink("/dev/shm", PLACE) < 0 || expect_own_place("it is no directory");
+    unlink(PLACE);
+    setenv("HOME", "/dev/shm", 1); // where anybody may make directories
+    bad += expect_own_place("/dev/shm/.local/state/godwit");
+    return bad;
+}
+
+// Only root can become somebody who has nothing.
+static void users_without_a_home(void **state)
+{
+    (void)state;
+    static const char PLACE[] = "/dev/shm/godwit-64231";
+    int status;
+    if (geteuid() != 0)
+        return;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(try_own_places());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    // Made by somebody else before.
+    assert_int_equal(mkdir(PLACE, 0700), 0);
+    child = fork();
+    if (child == 0) {
+        unsetenv("XDG_RUNTIME_DIR");
+        unsetenv("HOME");
+        _exit(setuid(NOBODY) < 0 || expect_own_place("it belongs to another user"));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(rmdir(PLACE), 0);
+    assert_int_equal(status, 0);
+}
+
 static int listen_at(const char *base, const char *name)
 {
     char text[128];
@@ -154,6 +217,7 @@ int main(void)
         cmocka_unit_test_teardown(names_that_are_given, reset),
         cmocka_unit_test_teardown(names_that_are_derived, reset),
         cmocka_unit_test_teardown(where_instances_are, reset),
+        cmocka_unit_test_teardown(users_without_a_home, reset),
         cmocka_unit_test_teardown(running_ones_are_found, reset),
     };
     return cmocka_run_group_tests(TESTS, NULL, NULL);
