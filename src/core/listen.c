@@ -186,8 +186,8 @@ static const struct key KEYS[] = {
         .help =
             "Addresses where connections are taken: PORT for all addresses of the machine, IPv4 and IPv6; "
             "127.0.0.1:PORT; [::1]:PORT; or unix:/PATH, whose file gets the permissions MODE (0666 without). "
-            "tls has TLS spoken there (certificate, key). proxy_protocol expects the header of the PROXY protocol, version 1 or 2, before all else "
-            "(proxy_protocol_from).",
+            "tls has TLS spoken there (certificate, key). proxy_protocol expects the header of the "
+            "PROXY protocol, version 1 or 2, before all else (proxy_protocol_from).",
         .example = "80 unix:/run/godwit/http.sock mode 0660",
         .repeats = true,
     },

@@ -249,7 +249,8 @@ static void every_error_is_told_once(void **state)
         {"listen x 70000;",
          "f:1:8: \"x\" is no address, PORT, ADDRESS:PORT, [ADDRESS]:PORT or unix:/PATH was expected\n"
          "f:1:10: \"70000\" is no address, PORT, ADDRESS:PORT, [ADDRESS]:PORT or unix:/PATH was expected"},
-        {"listen 80 tls;", "f:1:11: this version does not speak TLS, only addresses were expected"},
+        {"listen tls;",
+         "f:1:8: \"tls\" is no address, PORT, ADDRESS:PORT, [ADDRESS]:PORT or unix:/PATH was expected"},
         {"listen 80 mode 0660;", "f:1:8: \"80\" has a mode, a Unix socket was expected"},
         {"listen unix:/x mode 0888;",
          "f:1:21: mode is \"0888\", permissions in octal such as 0660 were expected"},
