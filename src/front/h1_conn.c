@@ -123,7 +123,7 @@ enum h1_read h1_conn_read(struct h1_conn *conn, struct str *out_bytes)
 
 // Work.
 
-struct h1_address h1_address_of(const struct sock_addr *addr)
+struct h1_address h1_conn_address(const struct sock_addr *addr)
 {
     struct h1_address kept = {.family = addr->u.any.sa_family};
     if (kept.family == AF_INET) {
@@ -604,8 +604,8 @@ static void set_addresses(struct h1_conn *conn, int fd, const struct h1_origin *
     struct sock_addr local = origin->local;
     if (local.len == 0 && sock_name(fd, &local) < 0)
         local = (struct sock_addr){0};
-    conn->peer = h1_address_of(&origin->peer);
-    conn->local = h1_address_of(&local);
+    conn->peer = h1_conn_address(&origin->peer);
+    conn->local = h1_conn_address(&local);
     conn->is_control = origin->is_control;
 }
 

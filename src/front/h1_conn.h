@@ -147,8 +147,8 @@ void h1_conn_work(struct h1_conn *conn);
 // h1_conn_home_done frees what a home without connections holds.
 void h1_conn_home_done(struct h1_home *home);
 
-// h1_address_of keeps an address.
-struct h1_address h1_address_of(const struct sock_addr *addr);
+// h1_conn_address keeps an address.
+struct h1_address h1_conn_address(const struct sock_addr *addr);
 
 // h1_conn_cut ends a connection now; an exchange in progress is aborted. Not from one of its own
 // callbacks.
