@@ -238,12 +238,13 @@ void front_serve(struct thread *t, int fd, const struct sock_addr *peer, bool is
     serve(home_of(t), fd, &(struct h1_origin){.peer = *peer, .is_control = is_control});
 }
 
-void front_drain(struct thread *t)
+void front_drain(struct thread *t, bool patient)
 {
     struct h1_home *home = home_of(t);
     home->draining = true;
+    home->patient = patient;
     list_foreach(&home->idle, struct h1_conn, idle_node, conn)
-        h1_conn_cut(conn);
+        h1_conn_later(conn);
 }
 
 void front_cut(struct thread *t)

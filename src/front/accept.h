@@ -29,8 +29,10 @@ void front_listen_stop(struct front_listener *l);
 void front_serve(struct thread *t, int fd, const struct sock_addr *peer, bool is_control);
 
 // front_drain closes the thread's idle connections and makes the others close after their answer.
-// New connections get one answer. For good.
-void front_drain(struct thread *t);
+// A request that has reached our socket is answered; a connection that has brought none yet gets a
+// moment for one, and with `patient` an idle one too, so that no client meets a closed connection
+// while it sends. For good.
+void front_drain(struct thread *t, bool patient);
 
 // front_cut closes all connections of the thread now; exchanges in progress are aborted. For good:
 // new ones are refused, and none is handed to another thread any more.

@@ -36,6 +36,7 @@
 #define IN_BYTES_MAX     ((size_t)(192 * 1024)) // one head and what came with its last read
 #define IN_GROW_BYTES    ((size_t)4096)         // room for a read while a head is not complete
 #define BODY_GROW_BYTES  ((size_t)(16 * 1024))  // room for a read of a body
+#define LAST_TIME_US     UINT64_C(1000000)      // for a last request when the server ends
 #define DRAIN_TIME_US    UINT64_C(5000000)
 #define LINGER_TIME_US   UINT64_C(5000000)
 #define LINGER_BYTES_MAX ((uint64_t)(16 * 1024 * 1024)) // an upload that was refused early
@@ -261,15 +262,25 @@ static void read_head(struct h1_conn *conn)
     }
 }
 
+// The server ends: what has come is answered, also if the loop has not told of it yet. Who has just
+// come gets a moment for a request; who was answered before, only if the home is patient.
+static void retire_idle(struct h1_conn *conn)
+{
+    conn->readable = true;
+    read_head(conn);
+    if (conn->state != H1_IDLE)
+        return;
+    if (conn->served == 0 || conn->home->patient)
+        arm(conn, LAST_TIME_US);
+    else
+        close_now(conn);
+}
+
 static void enter_idle(struct h1_conn *conn)
 {
     struct h1_home *home = conn->home;
     list_push_back(&home->idle, &conn->idle_node);
     metrics_add(&home->thread->metrics, connections_idle, 1);
-    if (home->draining && conn->served > 0) {
-        close_now(conn);
-        return;
-    }
     arm(conn, front_limits_us(conn->served ? FRONT_KEEPALIVE_TIME_MS : FRONT_HEADER_TIME_MS));
     work_drop(conn);
     if (buf_len(&conn->in) > 0)
@@ -278,6 +289,8 @@ static void enter_idle(struct h1_conn *conn)
         buf_trim(&conn->in);
     if (conn->state == H1_IDLE && conn->readable)
         read_head(conn);
+    if (conn->state == H1_IDLE && home->draining)
+        retire_idle(conn);
 }
 
 static void leave_idle(struct h1_conn *conn)
@@ -575,7 +588,10 @@ void h1_conn_later(struct h1_conn *conn)
 static void on_task(struct loop_task *task)
 {
     struct h1_conn *conn = CONTAINER_OF(task, struct h1_conn, task);
-    run(conn, conn->state == H1_SEND ? go_on_sending : NULL);
+    if (conn->state == H1_SEND)
+        run(conn, go_on_sending);
+    else
+        run(conn, conn->state == H1_IDLE && conn->home->draining ? retire_idle : NULL);
 }
 
 static void on_timer(struct loop_timer *timer)

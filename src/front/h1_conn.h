@@ -42,7 +42,8 @@ struct h1_home {
     struct list spares; // of struct h1_work
     size_t spare_count;
     bool draining;
-    bool is_cut; // nothing is taken in any more
+    bool is_cut;          // nothing is taken in any more
+    bool patient;         // when draining: idle connections too get a moment for a last request
     struct h1_home *next; // of accept.c
 };
 
@@ -157,7 +158,8 @@ void h1_conn_cut(struct h1_conn *conn);
 // h1_conn_enter moves to a state; its work begins when the running handler has returned.
 void h1_conn_enter(struct h1_conn *conn, enum h1_state state);
 
-// h1_conn_later goes on with the connection at the end of this turn.
+// h1_conn_later goes on with the connection at the end of this turn; an idle one ends then if its
+// home is draining.
 void h1_conn_later(struct h1_conn *conn);
 
 enum h1_read { H1_READ_BYTES, H1_READ_WAIT, H1_READ_END };

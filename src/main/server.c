@@ -53,6 +53,7 @@ struct server {
     bool is_incomplete; // something of the generation that is prepared was lost
     bool serving;
     bool draining;
+    bool all_draining; // each thread has heard of it
     uint64_t drain_end_us;
     struct loop_timer drain_timer;
     char socket[SOCK_TEXT_MAX]; // path of the control socket
@@ -267,7 +268,9 @@ static int64_t open_connections(void)
 
 static void look_whether_drained(void)
 {
-    if (open_connections() <= 0 || loop_now_us(server.loop) >= server.drain_end_us)
+    // A thread that still accepts may have taken a connection that is not counted yet.
+    bool is_done = server.all_draining && open_connections() <= 0;
+    if (is_done || loop_now_us(server.loop) >= server.drain_end_us)
         loop_stop(server.loop);
     else
         loop_timer_start(server.loop, &server.drain_timer, DRAIN_LOOK_US);
@@ -282,7 +285,14 @@ static void on_drain_timer(struct loop_timer *timer)
 static void drain_thread(struct thread *t, void *arg)
 {
     (void)arg;
-    front_drain(t);
+    front_drain(t, false);
+}
+
+// Another server is about to come, and nobody waits for the end of this one.
+static void drain_thread_gently(struct thread *t, void *arg)
+{
+    (void)arg;
+    front_drain(t, true);
 }
 
 static void cut_thread(struct thread *t, void *arg)
@@ -291,7 +301,14 @@ static void cut_thread(struct thread *t, void *arg)
     front_cut(t);
 }
 
-static void drain(uint64_t time_ms)
+static void on_all_draining(void *arg)
+{
+    (void)arg;
+    server.all_draining = true;
+    look_whether_drained();
+}
+
+static void drain(uint64_t time_ms, server_threads_fn *begin)
 {
     uint64_t end_us = loop_now_us(server.loop) + time_ms * 1000;
     if (server.draining && end_us >= server.drain_end_us)
@@ -301,7 +318,8 @@ static void drain(uint64_t time_ms)
         server.draining = true;
         server_listeners_abandon(&server.listeners);
         server_listeners_commit(&server.listeners, &server.threads); // to none
-        server_threads_each(&server.threads, drain_thread, NULL);
+        server_threads_each(&server.threads, begin, NULL);
+        server_threads_after(&server.threads, on_all_draining, NULL);
     }
     look_whether_drained();
 }
@@ -309,7 +327,7 @@ static void drain(uint64_t time_ms)
 static void on_drain(void)
 {
     struct snapshot *s = snapshot_current();
-    drain(s ? (uint64_t)server_conf(s)->drain_ms : 0);
+    drain(s ? (uint64_t)server_conf(s)->drain_ms : 0, drain_thread);
     snapshot_unref(s);
 }
 
@@ -320,7 +338,7 @@ static void on_channel_closed(struct channel *c, const char *why)
               "the keeper %s; running requests are finished, then this process ends",
               why ? why : "is gone");
     pool_orphan();
-    drain(ORPHAN_MS);
+    drain(ORPHAN_MS, drain_thread_gently);
 }
 
 static int take_fd(struct fd_received *packet, size_t index)

@@ -67,10 +67,18 @@ static void on_call(struct loop_task *task)
     mem_free(call);
 }
 
+// Nobody reads the mail of a thread that has not been started.
+static unsigned running(const struct server_threads *s)
+{
+    return s->is_running || s->count == 0 ? s->count : 1;
+}
+
 void server_threads_each(struct server_threads *s, server_threads_fn *fn, void *arg)
 {
-    fn(&s->items[0], arg);
-    for (unsigned i = 1; i < s->count; i++) {
+    unsigned count = running(s);
+    if (count > 0)
+        fn(&s->items[0], arg);
+    for (unsigned i = 1; i < count; i++) {
         struct call *call = mem_new(struct call);
         *call = (struct call){{.run = on_call}, &s->items[i], fn, arg};
         loop_post(s->items[i].loop, &call->task);
@@ -106,8 +114,12 @@ static void arrive(struct thread *t, void *arg)
 
 void server_threads_after(struct server_threads *s, void (*fn)(void *arg), void *arg)
 {
+    if (s->count == 0) {
+        fn(arg);
+        return;
+    }
     struct rendezvous *r = mem_new(struct rendezvous);
-    *r = (struct rendezvous){{.run = on_all_there}, s->items[0].loop, s->count, fn, arg};
+    *r = (struct rendezvous){{.run = on_all_there}, s->items[0].loop, running(s), fn, arg};
     server_threads_each(s, arrive, r);
 }
 

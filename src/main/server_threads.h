@@ -28,12 +28,12 @@ MUST_USE int server_threads_open(struct server_threads *s, struct loop *loop, un
 // many as could be started.
 MUST_USE int server_threads_run(struct server_threads *s);
 
-// server_threads_each runs fn(thread, arg) on each thread: at once on the caller's, later on the
-// others'. What `arg` points to must live on, or be counted.
+// server_threads_each runs fn(thread, arg) on each thread that runs: at once on the caller's, later
+// on the others'. What `arg` points to must live on, or be counted.
 void server_threads_each(struct server_threads *s, server_threads_fn *fn, void *arg);
 
 // server_threads_after calls fn(arg) on the control thread when each thread has run what it was
-// given before; at once when there is one thread only.
+// given before; at once when there is one thread only, or none.
 void server_threads_after(struct server_threads *s, void (*fn)(void *arg), void *arg);
 
 // server_threads_close ends the other threads and waits for them. First each thread does what was

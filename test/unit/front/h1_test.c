@@ -17,6 +17,7 @@
 #include "base/compiler.h"
 #include "client.h"
 #include "front/accept.h"
+#include "os/fd.h"
 
 #define SITE "spool_dir $D; site _ { body_memory 4k; body_max 100k; }"
 
@@ -595,12 +596,29 @@ static void a_draining_server_ends_connections(void **state)
     (void)state;
     struct client idle;
     struct client busy;
+    struct client fresh;
+    struct client sent;
     client_open(&idle, &stage);
     client_open(&busy, &stage);
+    client_open(&fresh, &stage);
+    client_open(&sent, &stage);
+    client_say(&idle, "GET /text HTTP/1.1\r\n" HOST);
+    client_wait(&idle, HELLO);
+    client_say(&sent, "GET /text HTTP/1.1\r\n" HOST);
+    client_wait(&sent, HELLO);
     client_say(&busy, "GET /wait HTTP/1.1\r\n" HOST);
     client_settle(&busy);
-    front_drain(&stage.thread);
+    static const char LATE[] = "GET /text HTTP/1.1\r\n" HOST;
+    assert_int_equal(fd_write(sent.fd, str_c(LATE)), sizeof LATE - 1); // nobody has looked yet
+    buf_done(&sent.got);
+    front_drain(&stage.thread, false);
     client_wait_closed(&idle);
+    client_wait_closed(&sent);
+    assert_non_null(strstr(client_text(&sent), "Connection: close"));
+    assert_false(fresh.closed);
+    client_say(&fresh, "GET /text HTTP/1.1\r\n" HOST);
+    client_wait_closed(&fresh);
+    assert_non_null(strstr(client_text(&fresh), "hello"));
     assert_false(busy.closed);
     acts_answer();
     client_wait_closed(&busy);
@@ -608,6 +626,8 @@ static void a_draining_server_ends_connections(void **state)
                         HEAD_200 "Content-Length: 5\r\nConnection: close\r\n\r\nlate\n");
     client_close(&idle);
     client_close(&busy);
+    client_close(&fresh);
+    client_close(&sent);
 
     client_open(&busy, &stage);
     client_say(&busy, "GET /wait HTTP/1.1\r\n" HOST);
