@@ -10,13 +10,16 @@
 #include <stddef.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "os/fd.h"
 
 #define GRACE_S 4
 
 static volatile sig_atomic_t wanted, busy, conn_fd = FD_NONE;
+static volatile sig_atomic_t abandoned;
 static sig_atomic_t wanted_before; // a fork
+static pid_t keeper;               // 0: none
 static timer_t grace;
 static bool has_grace;
 
@@ -38,6 +41,11 @@ static void arm_grace(void)
 static void on_term(int signal)
 {
     (void)signal;
+    if (keeper && getppid() != keeper && !wanted && !abandoned) {
+        abandoned = 1;
+        arm_grace();
+        return;
+    }
     wanted = 1;
     if (busy)
         arm_grace();
@@ -52,6 +60,11 @@ void quit_watch(void)
     struct sigaction action = {.sa_handler = on_term, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGTERM, &action, NULL);
+}
+
+void quit_keeper(pid_t pid)
+{
+    keeper = pid;
 }
 
 void quit_on(int fd)

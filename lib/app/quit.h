@@ -4,10 +4,16 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 // quit_watch takes over SIGTERM. Call once in a process that serves; not inherited usefully by
 // fork: call again in the child.
 void quit_watch(void);
+
+// quit_keeper names this process's parent, whose death sends SIGTERM. That one is no wish to end:
+// the server has clients to answer, needs its workers for that, and ends too, which closes the
+// connection. Only the grace time bounds it.
+void quit_keeper(pid_t pid);
 
 // quit_on names the connection whose idle wait SIGTERM is to end; FD_NONE: none.
 void quit_on(int fd);

@@ -113,6 +113,7 @@ static int worker_run(struct spawner *s, struct birth *b)
     setpgid(0, 0);
     if (!be_adopted(s, b))
         return 1;
+    quit_keeper(s->keeper);
     show_title(s, "");
     board_take(b->index, b->id);
     if (worker_boot(&worker) != 0)
