@@ -71,12 +71,16 @@ def test_line_explains(godwit, name):
 
 
 def test_cut_answer_explains(godwit):
-    godwit.file("half.php", "<?php while (ob_get_level()) ob_end_flush(); echo 'x'; flush(); posix_kill(getmypid(), 9);")
+    godwit.file("half.php", f"""<?php while (ob_get_level()) ob_end_flush(); echo 'x'; flush();
+        while (!file_exists('{godwit.data}/seen')) {{ usleep(5000); clearstatcache(); }}
+        posix_kill(getmypid(), 9);""")
     godwit.php("workers 1..1;")
     with godwit.connect() as c:
         c.send(format_request("GET", "/half.php"))
+        assert c.head().status == 200 and c.chunk() == b"x"  # from here on no 502 can take its place
+        (godwit.data / "seen").touch()
         with pytest.raises(Closed):
-            c.read()
+            c.chunk()
     godwit.stderr.wait(r"backend\.worker_died \[req \w+\] site _, app _, worker (\d+): Worker \1 .*The answer was cut\.")
     assert godwit.status()["metrics"]["responses_cut"] == 1
 
