@@ -21,7 +21,7 @@ struct place {
 };
 
 struct scan {
-    struct list todo;
+    struct list waiting;
     const struct place *at;
     bool has_file;
 };
@@ -37,7 +37,7 @@ static void add(struct scan *scan, struct str dir, struct str name, unsigned dep
         place->len += name.len;
     }
     place->depth = depth;
-    list_push_back(&scan->todo, &place->node);
+    list_push_back(&scan->waiting, &place->node);
 }
 
 static void on_name(void *arg, const char *name, bool is_dir)
@@ -54,10 +54,10 @@ static void scan_root(struct str root,
                       void *arg)
 {
     struct scan scan = {0};
-    list_init(&scan.todo);
+    list_init(&scan.waiting);
     add(&scan, root, (struct str){0}, 0);
     struct list_node *node;
-    for (unsigned count = 0; (node = list_pop_front(&scan.todo)) != NULL; count++) {
+    for (unsigned count = 0; (node = list_pop_front(&scan.waiting)) != NULL; count++) {
         struct place *place = CONTAINER_OF(node, struct place, node);
         struct htaccess_finding finding;
         scan.at = place;
