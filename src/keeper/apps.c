@@ -126,6 +126,13 @@ static void signal_all(struct app *app, void *arg)
     }
 }
 
+static void hear_spawners(struct app *app, void *arg)
+{
+    (void)arg;
+    list_foreach(&app->spawners, struct spawner, node, s)
+        channel_drain(&s->channel);
+}
+
 static void find_longest(struct app *app, void *arg)
 {
     uint64_t *longest_ms = arg;
@@ -219,6 +226,11 @@ void apps_send_infos(struct keeper *k)
 void apps_leave(struct keeper *k)
 {
     for_each(k, end_all, NULL);
+}
+
+void apps_hear(struct keeper *k)
+{
+    for_each(k, hear_spawners, NULL);
 }
 
 void apps_signal(struct keeper *k, int signal)

@@ -64,6 +64,9 @@ void apps_send_infos(struct keeper *k);
 // apps_leave asks all spawners and workers to end; they are killed when their app's time is over.
 void apps_leave(struct keeper *k);
 
+// apps_hear takes in what spawners and booting workers have said, now.
+void apps_hear(struct keeper *k);
+
 // apps_signal signals all spawners and workers.
 void apps_signal(struct keeper *k, int signal);
 

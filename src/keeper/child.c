@@ -46,11 +46,20 @@ bool child_signal(const struct child *c, int signal)
     return c->pid > 0 && family_kill(c->pid, signal);
 }
 
+static struct child *find(struct child_table *t, pid_t pid)
+{
+    struct child *c = map_find(&t->by_pid, key_of(&pid));
+    if (c || !t->on_unknown)
+        return c;
+    t->on_unknown(t);
+    return map_find(&t->by_pid, key_of(&pid));
+}
+
 void child_reap(struct child_table *t)
 {
     pid_t pid;
     while ((pid = family_ended()) != 0) {
-        struct child *c = map_find(&t->by_pid, key_of(&pid));
+        struct child *c = find(t, pid);
         if (c && c->on_ending)
             c->on_ending(c);
         int status = family_collect(pid);

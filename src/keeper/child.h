@@ -12,9 +12,11 @@
 #include "base/map.h"
 
 struct child;
+struct child_table;
 
 typedef void child_ending_fn(struct child *c);
 typedef void child_ended_fn(struct child *c, int status);
+typedef void child_unknown_fn(struct child_table *t);
 
 // Embedded in its owner. Zeroed: no process.
 struct child {
@@ -28,6 +30,9 @@ struct child {
 
 struct child_table {
     struct map by_pid;
+    // A child has ended that is not in the table: enter it now if its number has been told; or
+    // NULL.
+    child_unknown_fn *on_unknown;
 
     struct {
         pid_t pid;

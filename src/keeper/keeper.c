@@ -18,6 +18,12 @@
 
 static const int SIGNALS[] = {SIGCHLD, SIGHUP, SIGTERM, SIGINT, SIGQUIT, SIGUSR1};
 
+// A worker may end before the word of its spawner is read that makes it one.
+static void on_unknown(struct child_table *children)
+{
+    apps_hear(CONTAINER_OF(children, struct keeper, children));
+}
+
 static void on_signal(struct keeper *k, int signal)
 {
     switch (signal) {
@@ -104,6 +110,7 @@ int keeper_run(const struct keeper_options *options)
                        .is_root = geteuid() == 0,
                        .has_terminal = isatty(STDIN_FILENO) == 1,
                        .signal_fd = FD_NONE,
+                       .children.on_unknown = on_unknown,
                        .notify.fd = FD_NONE};
     struct err err = {0};
     listeners_init(&k.listeners);

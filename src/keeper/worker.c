@@ -167,6 +167,9 @@ static void on_expired(struct loop_timer *timer)
 static void on_ending(struct child *child)
 {
     struct worker *w = CONTAINER_OF(child, struct worker, child);
+    // READY or FAILED may still stand in the channel, and are matched by the number.
+    if (w->state == WORKER_BOOTING && w->spawner)
+        channel_drain(&w->spawner->channel);
     if (w->app->plan->keep_children && !w->is_killed)
         return;
     pid_t pid = child->pid;
@@ -179,9 +182,6 @@ static void on_ending(struct child *child)
 static void on_ended(struct child *child, int status)
 {
     struct worker *w = CONTAINER_OF(child, struct worker, child);
-    // READY or FAILED may still stand in the channel.
-    if (w->state == WORKER_BOOTING && w->spawner)
-        channel_drain(&w->spawner->channel);
     if (w->state == WORKER_BOOTING) {
         tell_failed(w, IPC_STAGE_BOOT, status, last_words(w));
     } else if (!w->is_told) {
@@ -220,8 +220,8 @@ static void check_ready(struct worker *w)
         snprintf(text, sizeof text, "process %d said that it is ready as worker %u, which is %d",
                  w->ready_pid, w->id, w->child.pid);
     else if (w->ready_uid != user)
-        snprintf(text, sizeof text, "process %d runs as uid %u, not %u", w->ready_pid, w->ready_uid,
-                 user);
+        snprintf(text, sizeof text, "process %d does not run as uid %u, but as %u", w->ready_pid,
+                 user, w->ready_uid);
     else
         text[0] = '\0';
     if (text[0])

@@ -157,8 +157,9 @@ static void starts_fail_with_reasons(void **state)
         fails(*state, &FAILURES[i]);
     }
     // Only root can become somebody else, and only root's keeper has somebody else's workers.
-    static const struct failure WRONG_USER = {"wrong-user", IPC_STAGE_IDENTITY, 0, "runs as uid",
-                                              0};
+    // It is found out when the spawner has named the process or when that is ready.
+    static const struct failure WRONG_USER = {"wrong-user", IPC_STAGE_IDENTITY, 0,
+                                              "does not run as uid", 0};
     if (geteuid() == 0)
         fails(*state, &WRONG_USER);
 }
