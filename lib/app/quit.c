@@ -19,7 +19,7 @@
 static volatile sig_atomic_t wanted, busy, conn_fd = FD_NONE;
 static volatile sig_atomic_t abandoned;
 static sig_atomic_t wanted_before; // a fork
-static pid_t keeper;               // 0: none
+static pid_t keeper, self;         // 0: no keeper
 static timer_t grace;
 static bool has_grace;
 
@@ -41,7 +41,8 @@ static void arm_grace(void)
 static void on_term(int signal)
 {
     (void)signal;
-    if (keeper && getppid() != keeper && !wanted && !abandoned) {
+    // In a copy that has just been forked another process is the parent, too.
+    if (keeper && getppid() != keeper && getpid() == self && !wanted && !abandoned) {
         abandoned = 1;
         arm_grace();
         return;
@@ -65,6 +66,7 @@ void quit_watch(void)
 void quit_keeper(pid_t pid)
 {
     keeper = pid;
+    self = getpid();
 }
 
 void quit_on(int fd)
