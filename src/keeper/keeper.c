@@ -97,7 +97,7 @@ static void close_all(struct keeper *k)
     loop_watch_stop(&k->signals);
     fd_close(&k->signal_fd);
     // What could not be killed still has its place in the tables and in the loop.
-    if (k->stop.phase == STOP_DONE && !family_has_children()) {
+    if (child_count(&k->children) == 0 && !family_has_children()) {
         apps_done(k);
         map_done(&k->children.by_pid);
         loop_free(k->loop);

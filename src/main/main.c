@@ -16,14 +16,18 @@
 #define CHANNEL      3
 #define USAGE_STATUS 2 // exit status for a command line that is not understood
 
-// The title takes the place of the arguments; the copy lives as long as the process.
+// A copy in one piece: the title takes the place of the arguments.
 static char **copy_args(int argc, char **argv)
 {
-    char **copy = mem_array((size_t)argc + 1, sizeof *copy);
+    size_t text_size = 0;
+    for (int i = 0; i < argc; i++)
+        text_size += strlen(argv[i]) + 1;
+    char **copy = mem_alloc(((size_t)argc + 1) * sizeof *copy + text_size);
+    char *to = (char *)(copy + argc + 1);
     for (int i = 0; i < argc; i++) {
         size_t size = strlen(argv[i]) + 1;
-        copy[i] = mem_alloc(size);
-        memcpy(copy[i], argv[i], size);
+        copy[i] = memcpy(to, argv[i], size);
+        to += size;
     }
     return copy;
 }
@@ -41,7 +45,9 @@ static int run_role(int argc, char **argv)
     }
     char **args = copy_args(argc - 1, argv + 1);
     proc_set_title("godwit: loader");
-    return loader_role(CHANNEL, argc - 1, args);
+    int status = loader_role(CHANNEL, argc - 1, args);
+    mem_free(args);
+    return status;
 }
 
 static int run_command(const struct cli *cli)

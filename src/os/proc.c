@@ -31,6 +31,8 @@ static struct {
     size_t size;
 } title_area;
 
+static char **moved_environ;
+
 // One row of the process table. Number and start time together are never used twice.
 struct kin {
     pid_t pid, parent;
@@ -237,7 +239,6 @@ bool proc_die_with_parent(int signal, pid_t parent)
 
 void proc_title_init(int argc, char **argv)
 {
-    extern char **environ;
     char *end = argc > 0 ? argv[0] : NULL;
     for (int i = 0; i < argc && argv[i] == end; i++)
         end = argv[i] + strlen(argv[i]) + 1;
@@ -246,15 +247,19 @@ void proc_title_init(int argc, char **argv)
         count++;
     // The environment moves to the heap, so that the title may use its place. Never freed: others
     // may hold pointers from getenv.
-    char **moved = mem_array(count + 1, sizeof *moved);
+    size_t text_size = 0;
+    for (size_t i = 0; i < count; i++)
+        text_size += strlen(environ[i]) + 1;
+    moved_environ = mem_alloc((count + 1) * sizeof *moved_environ + text_size);
+    char *to = (char *)(moved_environ + count + 1);
     for (size_t i = 0; i < count; i++) {
         size_t size = strlen(environ[i]) + 1;
         if (environ[i] == end)
             end += size;
-        moved[i] = mem_alloc(size);
-        memcpy(moved[i], environ[i], size);
+        moved_environ[i] = memcpy(to, environ[i], size);
+        to += size;
     }
-    environ = moved;
+    environ = moved_environ;
     title_area.ptr = argc > 0 ? argv[0] : NULL;
     title_area.size = argc > 0 ? (size_t)(end - argv[0]) : 0;
 }
@@ -322,12 +327,13 @@ uint64_t proc_files_limit(void)
 
 const char *proc_exit_text(int status, char room[static 64])
 {
-    if (WIFEXITED(status))
+    if (WIFEXITED(status)) {
         snprintf(room, 64, "exited with %d", WEXITSTATUS(status));
-    else if (WIFSIGNALED(status))
+    } else if (WIFSIGNALED(status)) {
         snprintf(room, 64, "killed by %s%s", sig_name(WTERMSIG(status)),
                  WCOREDUMP(status) ? " (core dumped)" : "");
-    else
+    } else {
         snprintf(room, 64, "wait status %d", status);
+    }
     return room;
 }
