@@ -74,7 +74,6 @@ static void forget_variables(void)
 {
     static const struct str PREFIXES[] = {STR_INIT("GODWIT_"), STR_INIT("LSAPI_"),
                                           STR_INIT("PHP_LSAPI_")};
-    extern char **environ;
     for (size_t i = 0; environ && environ[i];) {
         struct str entry = str_c(environ[i]);
         bool ours = false;

@@ -76,7 +76,8 @@ void prefork_settings_read(struct prefork_settings *out)
     uint64_t children = env_number("PHP_LSAPI_CHILDREN", env_number("LSAPI_CHILDREN", 0));
     if (children > CHILDREN_MAX)
         children = CHILDREN_MAX;
-    bool avoid_fork = getenv("LSAPI_AVOID_FORK") && strcmp(getenv("LSAPI_AVOID_FORK"), "0") != 0;
+    const char *avoid = getenv("LSAPI_AVOID_FORK");
+    bool avoid_fork = avoid && strcmp(avoid, "0") != 0;
     uint64_t extra = env_number("LSAPI_EXTRA_CHILDREN", avoid_fork ? 0 : children / 3);
     *out = (struct prefork_settings){
         .children = (uint32_t)children,
@@ -187,9 +188,9 @@ static int child_run(struct manager *m, struct seat *seat, pid_t manager, int fd
     struct worker worker;
     self.seat = seat;
     self.parent = manager;
-    signal(SIGINT, SIG_DFL);
-    signal(SIGQUIT, SIG_DFL);
-    signal(SIGUSR1, SIG_DFL);
+    (void)signal(SIGINT, SIG_DFL);
+    (void)signal(SIGQUIT, SIG_DFL);
+    (void)signal(SIGUSR1, SIG_DFL);
     if (m->set->follow_parent && !proc_die_with_parent(SIGTERM, manager))
         return 1;
     worker_init(&worker, m->hooks);
@@ -219,13 +220,15 @@ static void nap_us(long us)
 static void reap(struct manager *m)
 {
     pid_t pid;
-    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-        for (uint32_t i = 0; i < m->seat_count; i++)
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+        for (uint32_t i = 0; i < m->seat_count; i++) {
             if (m->seats[i].pid == pid) {
                 m->seats[i].pid = 0;
                 m->child_count--;
                 break;
             }
+        }
+    }
     if (m->child_count)
         m->empty_since_us = clock_mono_us();
 }
@@ -240,7 +243,8 @@ static bool some_child_waits(const struct manager *m)
 
 static void end_overdue(const struct manager *m)
 {
-    uint64_t now_us = clock_mono_us(), limit_us = (uint64_t)m->set->process_s * 1000000;
+    uint64_t now_us = clock_mono_us();
+    uint64_t limit_us = (uint64_t)m->set->process_s * 1000000;
     for (uint32_t i = 0; i < m->seat_count; i++) {
         uint64_t since_us = atomic_load(&m->seats[i].busy_since_us);
         if (!m->seats[i].pid || !since_us || now_us < since_us + limit_us)

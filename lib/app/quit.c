@@ -95,9 +95,9 @@ void quit_copying(void)
 
 void quit_copied(void)
 {
-    signal(SIGTERM, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
     if (wanted && !wanted_before)
-        raise(SIGTERM);
+        (void)raise(SIGTERM);
     conn_fd = FD_NONE;
     has_grace = false; // timers are not inherited
 }

@@ -20,7 +20,7 @@ void quit_on(int fd);
 
 // quit_busy tells that a request is being served. A SIGTERM that came before ends the process
 // within the grace time all the same.
-void quit_busy(bool busy);
+void quit_busy(bool on);
 
 // quit_copying and quit_copied stand around a fork, the second in the copy only, where SIGTERM ends
 // the process again; one that came in between does so at once.

@@ -230,7 +230,8 @@ int spawner_run(const struct godwit_app_hooks *hooks, const struct spawner_start
     struct spawner *s = &spawner;
     struct fd_received got;
     struct ipc_msg msg;
-    int status, board = start->board;
+    int status;
+    int board = start->board;
     s->hooks = hooks;
     s->app = start->app;
     s->channel = start->channel;

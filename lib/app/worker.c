@@ -201,11 +201,12 @@ bool godwit_app_header(const struct godwit_app_request *req, const char *name,
         return true;
     }
     struct lsapi_pair pair;
-    for (uint32_t i = 0; lsapi_view_unknown(view, i, &pair); i++)
+    for (uint32_t i = 0; lsapi_view_unknown(view, i, &pair); i++) {
         if (str_eq_nocase(pair.name, str_c(name))) {
             *out = text_of(pair.value);
             return true;
         }
+    }
     return false;
 }
 

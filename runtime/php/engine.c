@@ -37,13 +37,13 @@ bool engine_start(const struct engine_options *options)
 {
     // Calls that a closed peer would end with a signal report the error instead, as in every other
     // server interface of PHP.
-    signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
     opcache_lock_start();
     zend_signal_startup();
     sapi_startup(&sapi_litespeed);
     // PHP only reads them; its type is older than const.
-    sapi_litespeed.php_ini_path_override = (char *)(uintptr_t)options->ini_path;
-    sapi_litespeed.ini_entries = (char *)(uintptr_t)options->ini_entries;
+    sapi_litespeed.php_ini_path_override = options->ini_path;
+    sapi_litespeed.ini_entries = options->ini_entries;
     if (php_module_startup(&sapi_litespeed, &functions_module) != SUCCESS) {
         fprintf(stderr, "godwit-php: PHP did not start\n");
         return false;
@@ -109,7 +109,7 @@ static void on_forked(void)
     has_children = false;
 }
 
-static void on_child(void)
+static void on_fork_in_parent(void)
 {
     has_children = true;
 }
@@ -126,9 +126,9 @@ static void collect_children(void)
 
 void engine_worker_start(void)
 {
-    if (pthread_atfork(NULL, on_child, on_forked) != 0)
-        fputs("godwit-php: pcntl_fork will not work well: no memory\n", stderr);
-    signal(SIGPIPE, SIG_IGN);
+    if (pthread_atfork(NULL, on_fork_in_parent, on_forked) != 0)
+        (void)fputs("godwit-php: pcntl_fork will not work well: no memory\n", stderr);
+    (void)signal(SIGPIPE, SIG_IGN);
 #ifdef PHP_HAS_CHILD_INIT
     php_child_init();
 #endif

@@ -27,7 +27,8 @@ static void add_response_header(void *item, void *array)
     if (!colon)
         return;
     size_t name_len = (size_t)(colon - header->header);
-    const char *value = colon + 1, *end = header->header + header->header_len;
+    const char *value = colon + 1;
+    const char *end = header->header + header->header_len;
     while (value < end && (*value == ' ' || *value == '\t'))
         value++;
     zval text;

@@ -52,17 +52,19 @@ static char *add_entry(char *entries, const char *entry)
     const char *value = strchr(entry, '=');
     bool quote =
         value && value[1] && !strpbrk(value + 1, "\"&|^~()") && strpbrk(value + 1, " ;/:,");
-    size_t held = entries ? strlen(entries) : 0, size = held + strlen(entry) + 8;
+    size_t held = entries ? strlen(entries) : 0;
+    size_t size = held + strlen(entry) + 8;
     entries = realloc(entries, size);
     if (!entries)
         abort();
-    if (!value)
+    if (!value) {
         snprintf(entries + held, size - held, "%s=1\n", entry);
-    else if (quote)
+    } else if (quote) {
         snprintf(entries + held, size - held, "%.*s=\"%s\"\n", (int)(value - entry), entry,
                  value + 1);
-    else
+    } else {
         snprintf(entries + held, size - held, "%s\n", entry);
+    }
     return entries;
 }
 
@@ -77,7 +79,6 @@ static const char *option_value(int argc, char **argv, int *at)
 // Exit status, or -1 to go on.
 static int read_options(int argc, char **argv, struct engine_options *out)
 {
-    char *entries = NULL;
     for (int i = 1; i < argc; i++) {
         const char *value = NULL;
         char option = argv[i][0] == '-' ? argv[i][1] : 0;
@@ -88,25 +89,25 @@ static int read_options(int argc, char **argv, struct engine_options *out)
         if (option == 'd' || option == 'c' || option == 'b')
             value = option_value(argc, argv, &i);
         if (!value) {
-            fputs(USAGE, stderr);
+            (void)fputs(USAGE, stderr);
             return 64;
         }
-        if (option == 'd')
-            entries = add_entry(entries, value);
-        else if (option == 'c')
+        if (option == 'd') {
+            out->ini_entries = add_entry(out->ini_entries, value);
+        } else if (option == 'c') {
+            free(out->ini_path);
             out->ini_path = strdup(value); // argv is overwritten by the process title
-        else if (godwit_app_listen(value) < 0) {
+        } else if (godwit_app_listen(value) < 0) {
             fprintf(stderr, "godwit-php: cannot listen on %s\n", value);
             return 1;
         }
     }
-    out->ini_entries = entries;
     return -1;
 }
 
 int main(int argc, char **argv)
 {
-    struct engine_options options = {0};
+    static struct engine_options options; // of the process
     int status = read_options(argc, argv, &options);
     if (status >= 0)
         return status;

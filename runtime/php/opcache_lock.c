@@ -53,7 +53,8 @@ static int set_lock(short type, off_t start, off_t len)
 // A lock that opcache takes of a file of this name is the lock in question.
 static bool is_opcaches(int fd)
 {
-    char link[64], name[512];
+    char link[64];
+    char name[512];
     if (fd == lock_file || fd == refused_file)
         return fd == lock_file;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -69,11 +70,12 @@ static bool is_opcaches(int fd)
 
 static bool find_flag(void)
 {
-    for (int i = 0; own == NOBODY && !is_full && i < USERS_MAX; i++)
+    for (int i = 0; own == NOBODY && !is_full && i < USERS_MAX; i++) {
         if (set_lock(F_WRLCK, FIRST + i, 1) == 0) {
             atomic_store(&flags[i].is_held, false);
             own = i;
         }
+    }
     is_full = own == NOBODY;
     return !is_full;
 }

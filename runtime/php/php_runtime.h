@@ -14,8 +14,8 @@
 
 // What the command line says of the configuration.
 struct engine_options {
-    const char *ini_path;    // -c; NULL: the default
-    const char *ini_entries; // -d, one "name=value\n" each; NULL: none
+    char *ini_path;    // -c; NULL: the default
+    char *ini_entries; // -d, one "name=value\n" each; NULL: none
 };
 
 // engine_start starts PHP in the process that forks; false when it refuses (it has said why).

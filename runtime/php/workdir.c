@@ -52,7 +52,7 @@ void workdir_enter(const char *script)
     if (!dir.moved && dir.entered_s == now && dir.len == len && dir.path
         && memcmp(dir.path, script, len) == 0)
         return;
-    if (dir.size < len + 2) {
+    if (!dir.path || dir.size < len + 2) {
         dir.size = len + 256;
         dir.path = realloc(dir.path, dir.size);
         if (!dir.path)

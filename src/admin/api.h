@@ -38,9 +38,9 @@ struct api_host {
     void *arg;
 };
 
-// api_open answers the exchanges of control connections from now on. What `host` points to is
+// api_open answers the exchanges of control connections from now on. What `given` points to is
 // borrowed until api_close.
-void api_open(const struct api_host *host);
+void api_open(const struct api_host *given);
 
 // api_answer: the keeper has done what `id` asked for (`status` 0; `text` is a warning, or empty),
 // or `text` says why not.

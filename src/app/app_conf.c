@@ -404,12 +404,14 @@ static bool complete(struct app_conf *app, struct err *err)
                           "app lsapi has no command, one was expected: command PROGRAM;");
     if (app->type != APP_CONF_PHP && (app->ini.count || app->admin_ini.count))
         return tree_error(err, app->pos, "ini and admin_ini are for app php only");
-    for (size_t i = 0; i < app->extensions.count; i++)
-        if (!str_starts(app->extensions.items[i], STR(".")) || app->extensions.items[i].len < 2)
+    for (size_t i = 0; i < app->extensions.count; i++) {
+        if (!str_starts(app->extensions.items[i], STR(".")) || app->extensions.items[i].len < 2) {
             return tree_error(
                 err, app->pos,
                 "extension \"%.*s\" was given, one that begins with a dot was expected",
                 STR_ARG(app->extensions.items[i]));
+        }
+    }
     return true;
 }
 
@@ -452,11 +454,12 @@ static bool app_parse(const struct key *key, const struct tree_node *node, struc
     struct app_conf *app = arena_new(a, struct app_conf);
     app->pos = node->pos;
     bool ok = read_type(node, app, err);
-    if (node->arg_count == 2 && !is_name(node->args[1]))
+    if (node->arg_count == 2 && !is_name(node->args[1])) {
         ok = tree_error(err, node->arg_pos[1],
                         "\"%.*s\" is no name of an app, up to 200 letters, digits and any of "
                         "\"._-/\" were expected",
                         STR_ARG(node->args[1]));
+    }
     if (node->arg_count == 2)
         app->name = arena_dup(a, node->args[1]);
     key_defaults(BLOCK_KEYS, ARRAY_LEN(BLOCK_KEYS), a, app);

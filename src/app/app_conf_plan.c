@@ -98,10 +98,11 @@ static const char *find_program(const struct app_conf *app, struct arena *a, str
 {
     if (!app->command.count) {
         const char *php = find_php(a);
-        if (!php)
+        if (!php) {
             tree_error(err, app->pos,
                        "app php needs the program godwit-php, which is not installed "
                        "beside this one");
+        }
         return php;
     }
     struct str name = app->command.items[0];
@@ -174,10 +175,11 @@ static bool find_user(const struct snapshot *s, const struct app_conf *app, stru
                       struct plan_app *out, struct err *err)
 {
     if (geteuid() != 0) {
-        if (app->user.count)
+        if (app->user.count) {
             return tree_error(err, app->pos,
                               "user of an app can only be chosen when root starts the "
                               "instance, no user was expected");
+        }
         return true;
     }
     bool found;
@@ -191,10 +193,11 @@ static bool find_user(const struct snapshot *s, const struct app_conf *app, stru
     if (!found)
         return tree_error(err, app->pos, "the user that app \"%.*s\" is to run as does not exist",
                           STR_ARG(app->name));
-    if (out->user.uid == 0)
+    if (out->user.uid == 0) {
         return tree_error(err, app->pos,
                           "app \"%.*s\" would run as root, another user was expected",
                           STR_ARG(app->name));
+    }
     out->has_user = true;
     return true;
 }
@@ -225,10 +228,11 @@ static void make_envp(const struct app_conf *app, struct arena *a, struct plan_a
     add_own(app, envp, &count, "HOME", proc_user_home(uid, home), a);
     add_own(app, envp, &count, "USER", proc_user_name(uid, name), a);
     add_own(app, envp, &count, "LANG", LANG_DEFAULT, a);
-    for (size_t i = 0; i < app->env.count; i++)
+    for (size_t i = 0; i < app->env.count; i++) {
         envp[count++] = arena_fmt(a, "%.*s=%.*s", STR_ARG(app->env.items[i].name),
                                   STR_ARG(app->env.items[i].value))
                             .ptr;
+    }
     out->envp = envp;
 }
 

@@ -457,10 +457,11 @@ static uint64_t fork_kib(const struct pool *p, uint32_t id, int32_t pid)
 {
     uint32_t places = 2 * pool_state_alive(p) + POOL_BOARD_SPARE;
     struct scoreboard_record record;
-    for (uint32_t i = 0; p->board && i < places && i < SCOREBOARD_RECORDS_MAX; i++)
+    for (uint32_t i = 0; p->board && i < places && i < SCOREBOARD_RECORDS_MAX; i++) {
         if (scoreboard_get(p->board, i, &record) && record.worker_id == id
             && record.pid == (uint32_t)pid)
             return record.anon_kib_at_fork;
+    }
     return 0;
 }
 

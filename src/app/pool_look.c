@@ -213,12 +213,13 @@ static void tell_restarted(const struct pool_order *order, const char *scope)
 {
     const struct pool_link *link = &pool_state.link;
     bool ok = order->type == POOL_ORDER_RESTARTED;
-    if (ok)
+    if (ok) {
         log_info(scope, "app.restarted", "a new worker is ready; the old ones leave");
-    else
+    } else {
         log_error(scope, "app.restart_failed",
                   "a new worker could not be started, the old ones stay: %.*s",
                   STR_ARG(order->text));
+    }
     if (link->restarted)
         link->restarted(link->arg, order->app, ok, order->text);
 }

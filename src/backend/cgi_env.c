@@ -175,10 +175,11 @@ static void add_headers(struct exchange *ex, int64_t body_bytes, struct cgi_env 
     // Without a body the client may have said so: 0.
     if (body_bytes < 0 && header_list_find_id(list, HEADER_CONTENT_LENGTH))
         body_bytes = 0;
-    if (body_bytes >= 0)
+    if (body_bytes >= 0) {
         env->headers[env->header_count++] =
             (struct header){STR("Content-Length"), decimal(&ex->arena, (uint64_t)body_bytes),
                             HEADER_CONTENT_LENGTH};
+    }
 }
 
 void cgi_env_make(struct exchange *ex, const struct cgi_env_script *script, int64_t body_bytes,

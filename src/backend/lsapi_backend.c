@@ -155,6 +155,7 @@ static void respond(struct lsapi_conv *conv)
     exchange_respond(ex);
 }
 
+// NOLINTBEGIN(misc-no-recursion): a retry begins anew in here, TRIES_MAX times at most.
 static void retry(struct lsapi_conv *conv)
 {
     conv->tries++;
@@ -343,12 +344,13 @@ static void on_timeout(struct loop_timer *timer)
     struct endpoint *endpoint = conv->conf.endpoint;
     conv->left_us = 0;
     give_slot(conv, SLOT_STUCK);
-    if (!conv->left)
+    if (!conv->left) {
         fail(
             conv, 504, "backend.timeout",
             arena_fmt(&conv->exchange->arena,
                       "Worker %d of app \"%.*s\" has used up request_time (%lld ms) and is killed.",
                       pid, STR_ARG(endpoint->name), (long long)conv->conf.request_ms));
+    }
     finish_turn(conv);
 }
 
@@ -419,6 +421,8 @@ static void acquire(struct lsapi_conv *conv)
         metrics_add(&conv->thread->metrics, queue_waits, 1);
 }
 
+// NOLINTEND(misc-no-recursion)
+
 static void on_spooled(struct exchange *ex, void *arg, enum spool_result result)
 {
     struct lsapi_conv *conv = conv_of(arg);
@@ -486,11 +490,12 @@ static void on_answer_low(struct lsapi_answer *a)
 static void on_answer_written(struct lsapi_answer *a, int error)
 {
     struct lsapi_conv *conv = conv_of(CONTAINER_OF(a, struct lsapi_conv, answer));
-    if (error < 0 && !conv->left)
+    if (error < 0 && !conv->left) {
         log_warn(exchange_scope(conv->exchange), "spool.failed",
                  "an answer of app \"%.*s\" could not be written to a temporary file in %s "
                  "(spool_dir): %s; its worker waits for the client instead",
                  STR_ARG(conv->conf.endpoint->name), a->file.dir, strerror(-error));
+    }
     if (conv->paused && lsapi_answer_has_room(a))
         resume_reading(conv);
     finish_turn(conv);

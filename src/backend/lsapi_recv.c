@@ -78,11 +78,12 @@ static const char *on_head(struct lsapi_conv *conv, const struct lsapi_event *ev
     for (size_t at = 0; lsapi_head_next(head, &at, &line);)
         cgi_resp_line(&conv->head, &ex->resp, line.name, line.value);
     const char *fault = cgi_resp_finish(&conv->head, &ex->resp, ev->status);
-    if (conv->head.dropped)
+    if (conv->head.dropped) {
         log_warn(
             exchange_scope(ex), "backend.bad_header",
             "app \"%.*s\", worker %d sent %u header lines that are not valid; they were left out",
             STR_ARG(conv->conf.endpoint->name), (int)conv->slot->worker_pid, conv->head.dropped);
+    }
     if (!fault && !wants_body(conv))
         conv->answer.discard = true;
     return fault;
@@ -96,11 +97,12 @@ static void on_data(struct lsapi_conv *conv, struct str bytes)
         return;
     if (conv->head.length >= 0 && conv->received_bytes > (uint64_t)conv->head.length) {
         uint64_t promised = (uint64_t)conv->head.length;
-        if (before <= promised)
+        if (before <= promised) {
             log_warn(exchange_scope(conv->exchange), "backend.body_too_long",
                      "app \"%.*s\" sent more than its Content-Length of %llu bytes; the rest is "
                      "dropped",
                      STR_ARG(conv->conf.endpoint->name), (unsigned long long)promised);
+        }
         bytes.len = before < promised ? (size_t)(promised - before) : 0;
     }
     if (bytes.len)

@@ -82,7 +82,9 @@ static inline struct list_node *list_pop_front(struct list *l)
 
 // list_foreach walks the owners of type `type` whose node is `member`; `var` may be removed (and
 // freed) in the body, other nodes may not.
+// NOLINTBEGIN(bugprone-macro-parentheses): they would make no declarations.
 #define list_foreach(l, type, member, var)                                        \
  for (struct list_node *var##_at = (l)->head.next, *var##_next = var##_at->next;  \
       var##_at != &(l)->head; var##_at = var##_next, var##_next = var##_at->next) \
   for (type *var = CONTAINER_OF(var##_at, type, member); var; var = NULL)
+// NOLINTEND(bugprone-macro-parentheses)

@@ -29,6 +29,7 @@ struct str str_n(const char *ptr, size_t len)
 
 bool str_eq(struct str a, struct str b)
 {
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): NULL has no length.
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 

@@ -58,11 +58,12 @@ static bool take_options(const struct tree_node *node, size_t *count, struct lis
             *count -= 1;
         } else if (last > 1 && str_eq(node->args[last - 1], STR("mode"))) {
             *count -= 2;
-            if (!read_mode(node->args[last], &out->mode))
+            if (!read_mode(node->args[last], &out->mode)) {
                 return tree_error(
                     err, node->arg_pos[last],
                     "mode is \"%.*s\", permissions in octal such as 0660 were expected",
                     STR_ARG(node->args[last]));
+            }
         } else {
             break;
         }
@@ -139,11 +140,12 @@ static bool add_believed(struct believed *b, struct str text, struct tree_pos po
         b->has_unix = true;
         return true;
     }
-    if (cidr_parse(text, &b->ranges[b->count]) != CIDR_OK)
+    if (cidr_parse(text, &b->ranges[b->count]) != CIDR_OK) {
         return tree_error(err, pos,
                           "\"proxy_protocol_from\" has \"%.*s\", an address, a range such as "
                           "192.0.2.0/24 or 2001:db8::/32, or unix: was expected",
                           STR_ARG(text));
+    }
     b->count++;
     return true;
 }

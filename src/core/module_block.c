@@ -86,10 +86,11 @@ bool module_block_unknown(const struct tree_node *node, unsigned scope, const st
     // What is nearer but stands in another place is likelier meant than what is far but fits.
     n.scope = 0;
     look_everywhere(&n);
-    if (!n.best)
+    if (!n.best) {
         return tree_error(err, node->pos,
                           "unknown directive \"%.*s\", one of `godwit help` was expected",
                           STR_ARG(node->name));
+    }
     char places[KEY_PLACES_BYTES] = "";
     bool is_here = (n.best->scopes & scope) != 0;
     return tree_error(err, node->pos, "unknown directive \"%.*s\", did you mean \"%s\"%s%s?",

@@ -45,10 +45,11 @@ static bool check_root(struct site_conf *conf, struct tree_pos pos, struct err *
     struct str rest = conf->root;
     conf->has_host = false;
     for (size_t at = str_find(rest, '{'); at < rest.len; at = str_find(rest, '{')) {
-        if (find_host(rest) != at)
+        if (find_host(rest) != at) {
             return tree_error(err, pos,
                               "root is \"%.*s\", no other word than {host} was expected in braces",
                               STR_ARG(conf->root));
+        }
         conf->has_host = true;
         rest = str_skip(rest, at + HOST.len);
     }

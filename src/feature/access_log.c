@@ -55,10 +55,11 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
     struct setting setting = {0};
     if (node->arg_count == 2) {
         setting.is_json = str_eq(node->args[1], STR("json"));
-        if (!setting.is_json && !str_eq(node->args[1], STR("combined")))
+        if (!setting.is_json && !str_eq(node->args[1], STR("combined"))) {
             return tree_error(err, node->arg_pos[1],
                               "the format of \"access_log\" is not known, combined or json was "
                               "expected");
+        }
     }
     struct str path = node->args[0];
     if (path.len == 0 || str_has_ctl(path))

@@ -36,10 +36,11 @@ static bool parse_realm(const struct key *key, const struct tree_node *node, str
     if (!key_args_check(key, node, 1, 1, err))
         return false;
     struct str realm = node->args[0];
-    if (!realm.len || str_has_ctl(realm))
+    if (!realm.len || str_has_ctl(realm)) {
         return tree_error(err, node->arg_pos[0],
                           "\"auth_basic\" has no realm, a text that browsers show, or off, was "
                           "expected");
+    }
     *(struct str *)field = str_eq(realm, STR("off")) ? (struct str){0} : arena_dup(a, realm);
     return true;
 }
@@ -83,10 +84,11 @@ static bool check(void *arg, unsigned scope, struct tree_pos pos, struct arena *
     const struct auth_basic_conf *conf = arg;
     (void)scope;
     (void)a;
-    if (conf->realm.len && !conf->file.len)
+    if (conf->realm.len && !conf->file.len) {
         return tree_error(err, pos,
                           "auth_basic stands without a file of passwords, auth_file was "
                           "expected");
+    }
     return true;
 }
 

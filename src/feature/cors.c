@@ -45,11 +45,12 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
         return true;
     conf->origins.items = arena_array(a, struct str, node->arg_count);
     for (size_t i = 0; i < node->arg_count; i++) {
-        if (!is_origin(node->args[i], a))
+        if (!is_origin(node->args[i], a)) {
             return tree_error(err, node->arg_pos[i],
                               "\"cors\" has \"%.*s\", an origin such as https://app.example or "
                               "https://*.example, or * alone, was expected",
                               STR_ARG(node->args[i]));
+        }
         conf->origins.items[conf->origins.count++] = arena_dup(a, node->args[i]);
     }
     return true;
@@ -96,10 +97,11 @@ static bool check(void *arg, unsigned scope, struct tree_pos pos, struct arena *
     const struct cors_conf *conf = arg;
     (void)scope;
     (void)a;
-    if (conf->any && conf->credentials)
+    if (conf->any && conf->credentials) {
         return tree_error(err, pos,
                           "cors_credentials would let scripts of all sites act for a "
                           "user, a list of origins in cors was expected");
+    }
     return true;
 }
 

@@ -49,11 +49,12 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
         return false;
     size_t last = node->arg_count - 1;
     struct str path = node->args[last];
-    if (!str_starts(path, STR("/")) || str_has_ctl(path) || str_find(path, '?') < path.len)
+    if (!str_starts(path, STR("/")) || str_has_ctl(path) || str_find(path, '?') < path.len) {
         return tree_error(err, node->arg_pos[last],
                           "\"error_page\" is \"%.*s\", a path of the site such as /404.html was "
                           "expected",
                           STR_ARG(path));
+    }
     path = arena_dup(a, path);
     struct rule *rules = arena_array(a, struct rule, conf->count + last);
     if (conf->count)
@@ -61,10 +62,11 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
     struct error_page_conf more = {rules, conf->count};
     for (size_t i = 0; i < last; i++) {
         struct rule rule = {.path = path};
-        if (!read_status(node->args[i], &rule.status))
+        if (!read_status(node->args[i], &rule.status)) {
             return tree_error(err, node->arg_pos[i],
                               "\"error_page\" is for \"%.*s\", a status from %d to %d was expected",
                               STR_ARG(node->args[i]), STATUS_MIN, STATUS_MAX);
+        }
         put(&more, rule);
     }
     *conf = more;

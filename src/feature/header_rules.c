@@ -58,17 +58,19 @@ static bool read_rule(const struct tree_node *node, struct rule *rule, struct er
     if (!header_is_token(rule->name))
         return tree_error(err, node->arg_pos[1], "\"%.*s\" is no name of a header field",
                           STR_ARG(rule->name));
-    if (is_ours(header_id_find(rule->name)))
+    if (is_ours(header_id_find(rule->name))) {
         return tree_error(err, node->arg_pos[1],
                           "%.*s is made by the server itself, another header field was expected",
                           STR_ARG(rule->name));
+    }
     if (rule->action == REMOVE)
         return true;
     rule->value = str_trim(node->args[2]);
-    if (!header_value_ok(rule->value))
+    if (!header_value_ok(rule->value)) {
         return tree_error(err, node->arg_pos[2],
                           "the value of %.*s has a control byte, text was expected",
                           STR_ARG(rule->name));
+    }
     return true;
 }
 

@@ -123,11 +123,12 @@ static void read_users(struct exchange *ex, struct password_file *file, struct s
             bad_line = line;
         }
     }
-    if (bad_count)
+    if (bad_count) {
         log_warn(exchange_scope(ex), "auth.bad_line",
                  "%s:%u: not user:hash with a kind of hash that is known, and %u further lines; "
                  "nobody can log in with them",
                  file->path.ptr, bad_line, bad_count - 1);
+    }
 }
 
 static bool is_same(const struct look *a, const struct look *b)

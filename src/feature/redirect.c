@@ -134,7 +134,7 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
                   struct err *err)
 {
     struct rules *rules = field;
-    struct rule rule;
+    struct rule rule = {0};
     if (!key_args_check(key, node, 2, 3, err) || !read_rule(node, &rule, err))
         return false;
     rule.from = arena_dup(a, rule.from);

@@ -41,11 +41,12 @@ static enum body_result pull(struct body *body, uint64_t max_bytes, struct body_
     uint64_t first = is_text ? s->done : s->done - part->text.len;
     uint64_t len = (is_text ? part->text.len : part->range.len) - first;
     len = len < max_bytes ? len : max_bytes;
-    if (is_text)
+    if (is_text) {
         *out = (struct body_chunk){.bytes = str_n(part->text.ptr + first, (size_t)len),
                                    .file = FD_NONE};
-    else
+    } else {
         *out = piece_of(s->file, part->range.first + first, len);
+    }
     s->done += len;
     return BODY_DATA;
 }

@@ -12,11 +12,12 @@ static bool parse_codings(const struct key *key, const struct tree_node *node, s
 {
     bool is_off = node->arg_count == 1 && str_eq(node->args[0], STR("off"));
     for (size_t i = 0; i < node->arg_count && !is_off; i++) {
-        if (!static_variant_suffix(node->args[i]).len)
+        if (!static_variant_suffix(node->args[i]).len) {
             return tree_error(err, node->arg_pos[i],
                               "\"precompressed\" names \"%.*s\", br, zstd, gzip, or off alone were "
                               "expected",
                               STR_ARG(node->args[i]));
+        }
     }
     return KEY_WORDS.parse(key, node, a, field, err);
 }
@@ -39,10 +40,11 @@ static bool parse_mime(const struct key *key, const struct tree_node *node, stru
                        void *field, struct err *err)
 {
     struct key_pairs *pairs = field;
-    if (node->arg_count == 2 && !is_media_type(node->args[1]))
+    if (node->arg_count == 2 && !is_media_type(node->args[1])) {
         return tree_error(err, node->arg_pos[1],
                           "\"mime\" has the type \"%.*s\", one such as text/plain was expected",
                           STR_ARG(node->args[1]));
+    }
     if (!KEY_PAIRS.parse(key, node, a, field, err))
         return false;
     struct str *name = &pairs->items[pairs->count - 1].name;
@@ -64,10 +66,11 @@ static void print_pairs(const struct key *key, const void *field, struct buf *ou
 static bool parse_charset(const struct key *key, const struct tree_node *node, struct arena *a,
                           void *field, struct err *err)
 {
-    if (node->arg_count == 1 && !header_is_token(node->args[0]))
+    if (node->arg_count == 1 && !header_is_token(node->args[0])) {
         return tree_error(err, node->arg_pos[0],
                           "\"charset\" is \"%.*s\", a name such as utf-8, or off were expected",
                           STR_ARG(node->args[0]));
+    }
     return KEY_STR.parse(key, node, a, field, err);
 }
 

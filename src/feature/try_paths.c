@@ -78,11 +78,12 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
     conf.paths = arena_array(a, struct str, conf.count);
     for (size_t i = 0; i < conf.count; i++) {
         struct str path = node->args[i];
-        if (!is_path(path) || str_find(path, '?') < path.len)
+        if (!is_path(path) || str_find(path, '?') < path.len) {
             return tree_error(err, node->arg_pos[i],
                               "\"try\" has \"%.*s\", a path such as {path}, {path}/ or "
                               "/cache{path}.html was expected",
                               STR_ARG(path));
+        }
         conf.paths[i] = arena_dup(a, path);
     }
     *(struct try_paths_conf *)field = conf;

@@ -87,7 +87,8 @@ static const char *copy_head(struct request *req, const struct h1_req *head, str
 static struct str authority(const struct request *req, const struct url *url)
 {
     struct str rest = str_skip(req->target, url->scheme.len + STR("://").len);
-    size_t end = str_find(rest, '/'), mark = str_find(rest, '?');
+    size_t end = str_find(rest, '/');
+    size_t mark = str_find(rest, '?');
     return str_slice(rest, 0, end < mark ? end : mark);
 }
 

@@ -41,7 +41,8 @@ static bool etags_match(const struct etag *a, const struct etag *b, bool strongl
 // Reading stops at the first malformed member: what comes behind it matches nothing.
 static bool list_matches(struct str list, const struct condition_state *state, bool strongly)
 {
-    struct etag own, asked;
+    struct etag own;
+    struct etag asked;
     struct str tag = state->etag;
     list = str_trim(list);
     if (!state->exists)
@@ -79,13 +80,15 @@ static bool changed_after(struct str value, const struct condition_state *state,
 // Whether If-Range lets the Range count; absent is yes (RFC 9110 §13.1.5).
 static bool range_is_current(struct str value, const struct condition_state *state, int64_t now_s)
 {
-    struct etag own, asked;
+    struct etag own;
+    struct etag asked;
     int64_t date_s;
     if (!value.ptr)
         return true;
     if (!state->exists)
         return false;
-    struct str rest = value, tag = state->etag;
+    struct str rest = value;
+    struct str tag = state->etag;
     if (take_etag(&rest, &asked))
         return !rest.len && take_etag(&tag, &own) && etags_match(&own, &asked, true);
     return state->has_mtime && date_parse(value, now_s, &date_s) && date_s == state->mtime_s

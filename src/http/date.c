@@ -39,7 +39,8 @@ struct date_parts date_split(int64_t unix_s)
         unix_s = UNIX_S_MIN;
     if (unix_s > UNIX_S_MAX)
         unix_s = UNIX_S_MAX;
-    int64_t day = unix_s / DAY_S, second = unix_s % DAY_S;
+    int64_t day = unix_s / DAY_S;
+    int64_t second = unix_s % DAY_S;
     if (second < 0) {
         second += DAY_S;
         day--;
@@ -65,7 +66,8 @@ struct date_parts date_split(int64_t unix_s)
 int64_t date_join(const struct date_parts *parts)
 {
     int64_t year = parts->year - (parts->month <= 2) + ERA_YEARS;
-    int64_t era = year / ERA_YEARS, in_era = year % ERA_YEARS;
+    int64_t era = year / ERA_YEARS;
+    int64_t in_era = year % ERA_YEARS;
     int march_month = parts->month > 2 ? parts->month - 3 : parts->month + 9;
     int64_t in_year = days_before_month(march_month) + parts->day - 1;
     int64_t day = (era - 1) * ERA_DAYS + 365 * in_era + in_era / 4 - in_era / 100 + in_year;

@@ -172,7 +172,8 @@ struct str header_list_value(const struct header_list *l, enum header_id id)
 
 struct str header_list_joined(const struct header_list *l, enum header_id id)
 {
-    size_t fields = 0, bytes = 0;
+    size_t fields = 0;
+    size_t bytes = 0;
     for (size_t i = 0; i < l->count; i++) {
         if (l->items[i].id == id) {
             fields++;

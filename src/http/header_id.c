@@ -156,7 +156,8 @@ enum header_id header_id_find(struct str name)
 {
     if (!name.len)
         return HEADER_OTHER;
-    unsigned first = fold(name.ptr[0]), mid = fold(name.ptr[name.len / 2]);
+    unsigned first = fold(name.ptr[0]);
+    unsigned mid = fold(name.ptr[name.len / 2]);
     unsigned place = PLACE((unsigned)name.len, first, mid, fold(name.ptr[name.len - 1]));
     unsigned id = IDS[place];
     // Most senders use the usual spelling, and comparing without folding is much faster.

@@ -185,7 +185,8 @@ static const struct mime_row *find(struct str file_name)
 {
     char room[EXTENSION_BYTES_MAX];
     struct str extension = extension_of(file_name, room);
-    size_t low = 0, high = ARRAY_LEN(ROWS);
+    size_t low = 0;
+    size_t high = ARRAY_LEN(ROWS);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         int order = str_cmp(extension, ROWS[middle].extension);

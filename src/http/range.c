@@ -37,7 +37,8 @@ static enum spec_result read_suffix(struct str digits, uint64_t size, struct ran
 // "first-last", "first-" or "-length".
 static enum spec_result read_spec(struct str spec, uint64_t size, struct range *out)
 {
-    uint64_t first, last = UINT64_MAX;
+    uint64_t first;
+    uint64_t last = UINT64_MAX;
     struct str rest = spec;
     struct str left = str_cut(&rest, '-');
     if (!rest.ptr)
@@ -75,7 +76,8 @@ enum range_result range_parse(struct str value, uint64_t size, struct range_set 
         return RANGE_NONE;
     if (!str_starts_nocase(value, STR("bytes=")))
         return RANGE_IGNORED;
-    struct str rest = str_skip(value, sizeof "bytes=" - 1), spec;
+    struct str rest = str_skip(value, sizeof "bytes=" - 1);
+    struct str spec;
     for (; header_next_member(&rest, &spec); asked++) {
         struct range range = {0, 0};
         if (asked == RANGE_COUNT_MAX)

@@ -18,7 +18,8 @@ static int escaped_byte(struct str s, size_t at)
 {
     if (s.len - at < 3)
         return -1;
-    int high = hex_digit(s.ptr[at + 1]), low = hex_digit(s.ptr[at + 2]);
+    int high = hex_digit(s.ptr[at + 1]);
+    int low = hex_digit(s.ptr[at + 2]);
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
@@ -85,7 +86,9 @@ static bool may_have_dots(struct str path)
 // §5.2.4, but climbing over the root is an error instead of being swallowed).
 static bool remove_dots(char *text, size_t *len)
 {
-    size_t end = *len, kept = 0, from = 0;
+    size_t end = *len;
+    size_t kept = 0;
+    size_t from = 0;
     while (from < end) { // text[from] is the '/' before a segment
         size_t to = from + 1;
         while (to < end && text[to] != '/')

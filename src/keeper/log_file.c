@@ -164,11 +164,11 @@ static int walk_on(struct walk *w)
         if (fd < 0 && (errno != ENOENT || !is_last))
             return fail_number(w, errno);
         int rc = 0;
-        if (fd >= 0 && fstat(fd, &st) < 0)
+        if (fd >= 0 && fstat(fd, &st) < 0) {
             rc = fail_number(w, errno);
-        else if (fd >= 0 && S_ISLNK(st.st_mode))
+        } else if (fd >= 0 && S_ISLNK(st.st_mode)) {
             rc = follow(w, fd);
-        else if (is_last) {
+        } else if (is_last) {
             fd_close(&fd);
             return open_last(w, name);
         } else {

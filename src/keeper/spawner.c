@@ -67,10 +67,11 @@ static void on_hello(struct spawner *s, struct str info)
     mem_free(app->info);
     app->info = mem_alloc(info.len + 1);
     memcpy(app->info, info.ptr, info.len);
-    if (!app->is_retired)
+    if (!app->is_retired) {
         server_send(app->k,
                     &(struct ipc_msg){.type = IPC_APP_INFO, .name = name_of(s), .text = info}, NULL,
                     0);
+    }
     list_foreach(&app->workers, struct worker, node, w)
         if (w->spawner == s && w->state == WORKER_WAITING)
             worker_fork(w);
@@ -146,10 +147,11 @@ static void on_ended(struct child *child, int status)
     // What it has said before its end counts.
     channel_drain(&s->channel);
     output_drain(&s->output);
-    if (s->state == SPAWNER_UP)
+    if (s->state == SPAWNER_UP) {
         log_warn(scope_of(s, scope), "app.failed",
                  "the spawner %s; another one is started when a worker is needed",
                  proc_exit_text(status, how));
+    }
     s->state = SPAWNER_ENDED;
     loop_timer_stop(&s->timer);
     detach(s);

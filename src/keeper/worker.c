@@ -216,14 +216,15 @@ static void check_ready(struct worker *w)
         return;
     }
     uid_t user = apps_user(w->app);
-    if (w->ready_pid != w->child.pid)
+    if (w->ready_pid != w->child.pid) {
         snprintf(text, sizeof text, "process %d said that it is ready as worker %u, which is %d",
                  w->ready_pid, w->id, w->child.pid);
-    else if (w->ready_uid != user)
+    } else if (w->ready_uid != user) {
         snprintf(text, sizeof text, "process %d does not run as uid %u, but as %u", w->ready_pid,
                  user, w->ready_uid);
-    else
+    } else {
         text[0] = '\0';
+    }
     if (text[0])
         worker_fail(w, IPC_STAGE_IDENTITY, 0, str_c(text));
     else

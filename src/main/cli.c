@@ -82,10 +82,11 @@ static size_t distance(const char *a, const char *b)
 
 static bool fail_command(const char *text, struct err *err)
 {
-    for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++)
+    for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++) {
         if (distance(text, COMMANDS[i].name) <= 2)
             return err_set(err, "there is no command \"%s\"; did you mean \"%s\"?", text,
                            COMMANDS[i].name);
+    }
     return err_set(err,
                    "there is no command \"%s\"; commands are serve, check, reload, stop, "
                    "status, apps, restart, help and version",
@@ -168,15 +169,17 @@ bool cli_parse(int argc, char **argv, struct cli *out, struct err *err)
     cli.command = command->command;
     bool options_end = false;
     for (int i = 1; i < argc; i++) {
-        if (!options_end && strcmp(argv[i], "--") == 0)
+        if (!options_end && strcmp(argv[i], "--") == 0) {
             options_end = true;
-        else if (!options_end && argv[i][0] == '-' && argv[i][1] && command->command != CLI_HELP) {
+        } else if (!options_end && argv[i][0] == '-' && argv[i][1]
+                   && command->command != CLI_HELP) {
             if (!take_option(command, argc, argv, &i, &cli, err))
                 return false;
-        } else if (command->has_operand && !cli.operand)
+        } else if (command->has_operand && !cli.operand) {
             cli.operand = argv[i];
-        else
+        } else {
             return err_set(err, "\"%s\" does not take \"%s\"", command->name, argv[i]);
+        }
     }
     if (!check(command, &cli, err))
         return false;

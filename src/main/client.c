@@ -75,7 +75,7 @@ static int print_answer(const struct cli *cli, struct str body)
         return 0;
     json_t *root = json_loadb(body.ptr, body.len, 0, NULL);
     if (!json_is_object(root)) {
-        fputs("godwit: the answer is not JSON\n", stderr);
+        (void)fputs("godwit: the answer is not JSON\n", stderr);
         json_decref(root);
         return 1;
     }
@@ -102,7 +102,7 @@ int client_run(const struct cli *cli)
     if (!path || !control_client_ask(path, req.method, req.target, &status, &body, &err))
         fprintf(stderr, "godwit: %s\n", err_text(&err));
     else if (status == 0 && !(cli->command == CLI_STOP && cli->now))
-        fputs("godwit: the server process ended without an answer\n", stderr);
+        (void)fputs("godwit: the server process ended without an answer\n", stderr);
     else if (status != 0 && status != STATUS_OK && status != STATUS_ACCEPTED)
         exit_status = print_errors(status, buf_view(&body));
     else

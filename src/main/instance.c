@@ -83,9 +83,7 @@ static const char *own_place(struct arena *a, struct err *err)
     struct stat st;
     const char *path = arena_fmt(a, "/dev/shm/godwit-%u", geteuid()).ptr;
     const char *why = NULL;
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        why = strerror(errno);
-    else if (lstat(path, &st) < 0)
+    if ((mkdir(path, 0700) < 0 && errno != EEXIST) || lstat(path, &st) < 0)
         why = strerror(errno);
     else if (!S_ISDIR(st.st_mode))
         why = "it is no directory";

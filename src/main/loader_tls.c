@@ -20,10 +20,11 @@ static bool read_text(const struct front_tls_file *file, struct arena *a, struct
     if (rc == 0)
         *out = arena_dup(a, buf_view(&text));
     buf_done(&text);
-    if (rc == -EFBIG)
+    if (rc == -EFBIG) {
         return tree_error(err, file->pos,
                           "\"%.*s\" is larger than 1 MiB, a file in PEM was expected",
                           STR_ARG(file->path));
+    }
     return rc == 0
            || tree_error(err, file->pos, "\"%.*s\" cannot be read: %s", STR_ARG(file->path),
                          strerrordesc_np(-rc));
@@ -59,10 +60,11 @@ static bool are_needed(const struct snapshot *s, const struct front_tls_conf *co
     bool has_both = conf->certificate.path.len && conf->key.path.len;
     *out_ok = true;
     for (size_t i = 0; i < count && !has_both && *out_ok; i++) {
-        if (items[i].tls)
+        if (items[i].tls) {
             *out_ok = tree_error(err, items[i].pos,
                                  "\"listen\" has tls here, the directives certificate and key were "
                                  "expected beside it");
+        }
     }
     const struct front_tls_file *lonely =
         conf->certificate.path.len ? &conf->certificate : &conf->key;
@@ -76,8 +78,8 @@ bool loader_tls_read(const struct snapshot *s, struct tree_node *tree, struct ar
                      struct err *err)
 {
     const struct front_tls_conf *conf = front_tls_conf(s);
-    struct str certificate;
-    struct str key;
+    struct str certificate = {0};
+    struct str key = {0};
     bool ok;
     if (!are_needed(s, conf, &ok, err))
         return ok;

@@ -82,7 +82,7 @@ static size_t width_of(struct str text)
 
 static void print_padded(struct str text, size_t width)
 {
-    fwrite(text.ptr, 1, text.len, stdout);
+    (void)fwrite(text.ptr, 1, text.len, stdout);
     for (size_t i = width_of(text); i < width; i++)
         putchar(' ');
 }

@@ -169,11 +169,12 @@ static void on_prepare(uint32_t gen, uint32_t threads, int fd)
 {
     struct err err = {0};
     drop_candidate();
-    if (fd == FD_NONE || server.is_incomplete)
+    if (fd == FD_NONE || server.is_incomplete) {
         err_set(&err, "the server could not take listeners and logs over: too many open files "
                       "(RLIMIT_NOFILE)");
-    else
+    } else {
         server.candidate = build(gen, threads, fd, &err);
+    }
     server.is_incomplete = false;
     if (server.candidate)
         tell(&(struct ipc_msg){.type = IPC_PREPARED, .gen = gen});
@@ -404,19 +405,20 @@ static void on_worker_exit(const struct ipc_msg *msg)
 static void on_offer(const struct ipc_msg *msg, struct fd_received *packet)
 {
     int fd = take_fd(packet, 0);
-    if (fd == FD_NONE && msg->type == IPC_LOG_REOPENED)
+    if (fd == FD_NONE && msg->type == IPC_LOG_REOPENED) {
         log_error("", "log.failed", "the new file of the log %.*s could not be taken over: %s",
                   STR_ARG(msg->name), strerror(EMFILE));
-    else if (fd == FD_NONE)
+    } else if (fd == FD_NONE) {
         server.is_incomplete = true;
-    else if (msg->type == IPC_LISTENER)
+    } else if (msg->type == IPC_LISTENER) {
         server_listeners_offer(&server.listeners, msg->name, fd);
-    else if (msg->type == IPC_LOG)
+    } else if (msg->type == IPC_LOG) {
         server_logs_offer(&server.logs, msg->name, fd);
-    else if (msg->type == IPC_BOARD)
+    } else if (msg->type == IPC_BOARD) {
         server_boards_offer(&server.boards, msg->name, fd);
-    else
+    } else {
         server_logs_reopened(&server.logs, msg->name, fd);
+    }
 }
 
 static void on_msg(struct channel *c, const struct ipc_msg *msg, struct fd_received *packet)

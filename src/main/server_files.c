@@ -37,9 +37,10 @@ void server_files_share(struct snapshot *s, unsigned threads)
     front_limits_share(INT64_MAX);
     int64_t wanted = front_limits_get(FRONT_CONNECTIONS_MAX);
     front_limits_share(most);
-    if (wanted > most)
+    if (wanted > most) {
         log_warn("", "server.few_files",
                  "connections_max is %" PRId64 ", but there are at most %" PRId64
                  ": the limit of open files (RLIMIT_NOFILE) is %" PRId64,
                  wanted, most, limit);
+    }
 }

@@ -65,7 +65,8 @@ static int open_again(int place)
 {
     char name[64] = "/proc/self/fd/";
     char digits[16];
-    size_t len = strlen(name), count = 0;
+    size_t len = strlen(name);
+    size_t count = 0;
     for (unsigned n = (unsigned)place; count == 0 || n > 0; n /= 10)
         digits[count++] = (char)('0' + n % 10);
     while (count > 0)

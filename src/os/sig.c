@@ -31,7 +31,7 @@ void sig_reset(void)
 {
     // SIGKILL, SIGSTOP and the two that the C library keeps refuse; nothing to reset there.
     for (int s = 1; s < NSIG; s++)
-        signal(s, SIG_DFL);
+        (void)signal(s, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &none, NULL);
@@ -39,7 +39,7 @@ void sig_reset(void)
 
 void sig_ignore_pipe(void)
 {
-    signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
 }
 
 const char *sig_name(int signal)

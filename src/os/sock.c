@@ -261,7 +261,7 @@ int sock_adopt(int listener)
     socklen_t len = sizeof on;
     if (getsockopt(listener, SOL_SOCKET, SO_ACCEPTCONN, &on, &len) < 0)
         return -errno;
-    struct sock_addr addr;
+    struct sock_addr addr = {0};
     int rc = on ? sock_name(listener, &addr) : -EINVAL;
     if (rc == 0)
         rc = fd_set_cloexec(listener, true);

@@ -92,10 +92,12 @@ static enum h1_fields_result parse_value(struct str bytes, size_t *at, struct st
 enum h1_fields_result h1_fields_parse(struct str bytes, size_t *at, struct header *room,
                                       size_t room_count, size_t *out_count)
 {
-    size_t pos = *at, count = 0;
+    size_t pos = *at;
+    size_t count = 0;
     enum h1_fields_result result;
     while (pos < bytes.len && bytes.ptr[pos] != '\r') {
-        struct str name, value;
+        struct str name;
+        struct str value;
         if ((result = parse_name(bytes, &pos, &name)) != H1_FIELDS_OK)
             return result;
         if (count == room_count)

@@ -133,7 +133,8 @@ static char *put_bytes(char *to, struct str s)
 
 static char *put_entry(char *to, const struct lsapi_pair *pair)
 {
-    size_t name_len = pair->name.len + 1, value_len = pair->value.len + 1;
+    size_t name_len = pair->name.len + 1;
+    size_t value_len = pair->value.len + 1;
     *to++ = (char)(name_len >> 8);
     *to++ = (char)name_len;
     *to++ = (char)(value_len >> 8);
@@ -185,8 +186,10 @@ static void put_lists(char *packet, const struct lsapi_request *req, size_t inde
 
 static void put_headers(char *packet, const struct lsapi_request *req, const struct layout *lay)
 {
-    char *raw = packet + lay->raw_at, *to = raw;
-    char *index = packet + lay->index_at, *unknown = packet + lay->unknown_at;
+    char *raw = packet + lay->raw_at;
+    char *to = raw;
+    char *index = packet + lay->index_at;
+    char *unknown = packet + lay->unknown_at;
     uint32_t seen = 0;
     memset(index, 0, LSAPI_INDEX_BYTES);
     to = put_bytes(to, req->request_line);
@@ -279,7 +282,8 @@ bool lsapi_put_head(struct wr *w, int status, const struct lsapi_pair *lines, si
 {
     size_t lines_bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t name_len = lines[i].name.len, value_len = lines[i].value.len;
+        size_t name_len = lines[i].name.len;
+        size_t value_len = lines[i].value.len;
         if (name_len > RESP_LINE_BYTES_MAX || value_len > RESP_LINE_BYTES_MAX
             || name_len + 2 + value_len > RESP_LINE_BYTES_MAX)
             w->failed = true;
@@ -313,7 +317,8 @@ bool lsapi_head_next(struct str head, size_t *at, struct lsapi_pair *out)
     bool swapped = count >= LSAPI_RESP_HEADERS_MAX;
     count = lsapi_bits_get32(head.ptr + LSAPI_AT_RESP_COUNT, swapped);
     // *at holds the entry's number in its lower 12 bits, the place of its string above.
-    size_t entry = *at & 0xfff, place = *at >> 12;
+    size_t entry = *at & 0xfff;
+    size_t place = *at >> 12;
     if (entry >= count)
         return false;
     if (!entry)
