@@ -14,6 +14,7 @@ TEST_SECONDS = 120  # no test may take longer; see the marker `seconds`
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "seconds(n): this test may take up to n seconds")
+    config.addinivalue_line("markers", "memory: this test measures memory, of which sanitizers take more")
     wait.SCALE = float(os.environ.get("GODWIT_TEST_SCALE", "1"))
     proc.be_subreaper()
 
@@ -24,11 +25,13 @@ def pytest_sessionstart(session):
 
 
 def pytest_collection_modifyitems(config, items):
-    """What only root can try is not chosen when somebody else runs the tests."""
-    if not server.IS_ROOT:
-        chosen = [item for item in items if "as_root" not in item.fixturenames]
-        config.hook.pytest_deselected(items=[item for item in items if "as_root" in item.fixturenames])
-        items[:] = chosen
+    """What only root can try is not chosen when somebody else runs the tests, nor what a sanitizer would spoil."""
+    def is_chosen(item) -> bool:
+        return (server.IS_ROOT or "as_root" not in item.fixturenames) \
+            and not (server.IS_SANITIZED and item.get_closest_marker("memory"))
+
+    config.hook.pytest_deselected(items=[item for item in items if not is_chosen(item)])
+    items[:] = [item for item in items if is_chosen(item)]
 
 
 @pytest.fixture(autouse=True)

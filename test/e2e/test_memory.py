@@ -8,6 +8,8 @@ import pytest
 from support import wait
 from support.crowd import Crowd
 
+pytestmark = pytest.mark.memory
+
 SERVER_KIB_MAX = 6 * 1024
 SHARE = 1.10  # of the tree's size before, once `idle` has passed
 

@@ -278,6 +278,7 @@ def test_proxy_header_before_tls(godwit):
         assert c.get("/who.php").text == "on https 192.0.2.1 0"
 
 
+@pytest.mark.memory
 def test_idle_connections_hold_little(site):
     def memory() -> int:
         text = open(f"/proc/{site.one('server').pid}/smaps_rollup").read()

@@ -22,6 +22,7 @@ from .notify import Notify
 ROOT = Path(__file__).resolve().parents[3]
 GODWIT = Path(os.environ.get("GODWIT", ROOT / "build" / "godwit")).resolve()
 IS_ROOT = os.geteuid() == 0
+IS_SANITIZED = GODWIT.exists() and re.search(rb"__(asan|tsan)_init", GODWIT.read_bytes()) is not None
 SERVER_USER = "www-data"  # of the server when the tests run as root
 APP_USER = "nobody"
 READY_SECONDS = 15
@@ -191,7 +192,7 @@ class Godwit:
             if self.notify:
                 self.notify.close()
         if not self.expect_failure:
-            bad = re.search(r"(?m)^.*(assertion failed|ERROR: AddressSanitizer|WARNING: ThreadSanitizer|runtime error:).*$", self.stderr.text(), re.I)
+            bad = re.search(r"(?m)^.*(assertion failed|ERROR: (?:Address|Leak)Sanitizer|WARNING: ThreadSanitizer|runtime error:).*$", self.stderr.text(), re.I)
             assert not bad, f"the log tells of a defect: {bad.group(0)}"
 
     # ---- talking to it
