@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// pool_change_test -- the pool when workers are worn, several apps share a limit, or apps change:
+// who leaves for whom, and when.
+#include "app/pool.h"
+
+// cmocka.h needs the three headers before it.
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+// clang-format on
+
+#include "app/pool_report.h"
+#include "app/pool_restart.h"
+#include "app/pool_state.h"
+#include "os/fd.h"
+#include "play.h"
+
+static void workers_are_replaced_by_count(void **state)
+{
+    (void)state;
+    struct pool_settings set = play_settings();
+    set.requests_max = 3;
+    set.workers_min = set.workers_max = 1;
+    play_commit(set);
+    for (int i = 0; i < 3; i++) {
+        play_ask(&play.clients[0]);
+        play_look();
+        if (!i)
+            play_ready(&play.processes[0]);
+        assert_non_null(play.clients[0].slot);
+        play_give(&play.clients[0], SLOT_REUSE);
+    }
+    play_look();
+    assert_int_equal(play.starts, 2); // its replacement
+    play_ask(&play.clients[0]);
+    assert_ptr_equal(play_process_of(&play.clients[0]),
+                     &play.processes[0]); // serves until that is ready
+    play_ready(&play.processes[1]);
+    assert_false(play_has_left(&play.processes[0])); // not in the middle of a request
+    assert_false(play_has_left(&play.processes[1])); // nor is the new one too many
+    play_give(&play.clients[0], SLOT_REUSE);
+    assert_true(play_has_left(&play.processes[0]));
+    play_ask(&play.clients[0]);
+    assert_ptr_equal(play_process_of(&play.clients[0]), &play.processes[1]);
+    assert_int_equal(play_end(&play.processes[0], 0), POOL_EXIT_WANTED);
+    assert_int_equal(play.starts, 2);
+}
+
+static void worn_workers_go_one_at_a_time(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct pool_settings set = play_settings();
+    set.requests_max = 1;
+    set.workers_max = 3;
+    play_commit(set);
+    for (int i = 0; i < 3; i++)
+        play_ask(&play.clients[i]);
+    play_look();
+    for (int i = 0; i < 3; i++)
+        play_ready(&play.processes[i]);
+    for (int i = 0; i < 3; i++)
+        play_give(&play.clients[i], SLOT_REUSE);
+    play_look();
+    assert_int_equal(play_report(&a)->worn, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(play.starts, 4 + i); // one more
+        if (i == 0) {                         // one that fails changes nothing
+            play_start_fails(&play.processes[3], "no memory");
+            assert_int_equal(play_report(&a)->worn, 3);
+            play_pass(POOL_BACKOFF_MAX_US);
+            play.processes[3] = play.processes[--play.process_count];
+            play.starts--;
+        }
+        unsigned left = 0;
+        play_ready(&play.processes[3 + i]);
+        for (int j = 0; j < 3; j++) {
+            left += play_has_left(&play.processes[j]);
+            if (play.processes[j].alive && play_has_left(&play.processes[j]))
+                assert_int_equal(play_end(&play.processes[j], 0), POOL_EXIT_WANTED);
+        }
+        assert_int_equal(left, i + 1);
+    }
+    play_look();
+    assert_int_equal(play_report(&a)->worn, 0);
+    assert_int_equal(play.starts, 6);
+    arena_done(&a);
+}
+
+static void requests_differ_by_a_tenth(void **state)
+{
+    (void)state;
+    struct pool_settings set = play_settings();
+    set.requests_max = 100;
+    set.workers_min = set.workers_max = 60;
+    play_commit(set);
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
+    for (size_t i = 0; i < play.process_count; i++) {
+        play_ready(&play.processes[i]);
+        play_ask(&play.clients[i]);
+        const struct pool_worker *w = CONTAINER_OF(play.clients[i].slot, struct pool_worker, slot);
+        least = w->requests_max < least ? w->requests_max : least;
+        most = w->requests_max > most ? w->requests_max : most;
+    }
+    assert_int_equal(play.process_count, 60);
+    assert_true(least >= 90 && least < 97 && most > 103 && most <= 110);
+}
+
+static void workers_are_replaced_for_their_memory(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct pool_settings set = play_settings();
+    set.memory_max_bytes = 1024 * 1024;
+    play_commit(set);
+    play_ask(&play.clients[0]);
+    play_look();
+    play.processes[0].anon_kib = 1000;
+    play_ready(&play.processes[0]);
+    play_give(&play.clients[0], SLOT_REUSE);
+    play_look();
+    assert_int_equal(play_report(&a)->worn, 0);
+    play.processes[0].anon_kib = 2000;
+    play_ask(&play.clients[0]);
+    play_give(&play.clients[0], SLOT_REUSE);
+    assert_int_equal(play_report(&a)->worn, 0); // measured once a second
+    play_pass(SECOND_US);
+    play_ask(&play.clients[0]);
+    play_give(&play.clients[0], SLOT_REUSE);
+    play_look();
+    assert_int_equal(play_report(&a)->worn, 1);
+    assert_int_equal(play.starts, 2);
+    play_ready(&play.processes[1]);
+    assert_true(play_has_left(&play.processes[0]));
+    arena_done(&a);
+}
+
+// ---- several apps
+
+static struct pool *blog;
+
+static void commit_both(struct pool_settings shop_set, struct pool_settings blog_set)
+{
+    blog_set.name = STR("blog");
+    struct pool_settings both[] = {shop_set, blog_set};
+    if (!blog)
+        blog = pool_ref(STR("blog"));
+    pool_commit(both, 2, &play.limits);
+    play_look();
+}
+
+static void forget_blog(void)
+{
+    pool_unref(blog);
+    blog = NULL;
+}
+
+static void the_longest_idle_makes_room(void **state)
+{
+    (void)state;
+    play.limits.workers_max = 2;
+    commit_both(play_settings(), play_settings());
+    play_ask(&play.clients[0]);
+    play_ask(&play.clients[1]);
+    play_look();
+    play_ready(&play.processes[0]);
+    play_ready(&play.processes[1]);
+    play_give(&play.clients[1], SLOT_REUSE);
+    play_pass(SECOND_US);
+    play_give(&play.clients[0], SLOT_REUSE);
+    play_ask_pool(&play.clients[2], blog);
+    play_look();
+    assert_int_equal(play.starts, 2); // not before there is room
+    assert_true(play_has_left(&play.processes[1]) && !play_has_left(&play.processes[0]));
+    assert_int_equal(play_end(&play.processes[1], 0), POOL_EXIT_WANTED);
+    assert_int_equal(play.starts, 3);
+    assert_true(str_eq(play.processes[2].app, STR("blog")));
+    play_ready(&play.processes[2]);
+    assert_non_null(play.clients[2].slot);
+    forget_blog();
+}
+
+// An app whose queue is never empty has no idle worker: it gives one up after its request.
+static void a_busy_app_makes_room(void **state)
+{
+    (void)state;
+    play.limits.workers_max = 2;
+    commit_both(play_settings(), play_settings());
+    for (int i = 0; i < 6; i++)
+        play_ask(&play.clients[i]);
+    play_look();
+    play_ready(&play.processes[0]);
+    play_ready(&play.processes[1]);
+    play_ask_pool(&play.clients[10], blog);
+    play_look();
+    assert_false(play_has_left(&play.processes[0]) || play_has_left(&play.processes[1]));
+    play_give(&play.clients[0], SLOT_REUSE);
+    play_look();
+    assert_true(play_has_left(&play.processes[0]));
+    assert_int_equal(play_end(&play.processes[0], 0), POOL_EXIT_WANTED);
+    assert_int_equal(play.starts, 3);
+    assert_true(str_eq(play.processes[2].app, STR("blog"))); // who has none goes first
+    play_ready(&play.processes[2]);
+    assert_non_null(play.clients[10].slot);
+    play_give(&play.clients[1], SLOT_REUSE);
+    play_look();
+    assert_non_null(play.clients[2].slot); // the other one serves on
+    forget_blog();
+}
+
+static void memory_max_sends_idle_workers_home(void **state)
+{
+    (void)state;
+    play.limits.memory_max_bytes = 1024 * 1024;
+    commit_both(play_settings(), play_settings());
+    play_ask(&play.clients[0]);
+    play_look();
+    play.processes[0].anon_kib = 700;
+    play_ready(&play.processes[0]);
+    play_give(&play.clients[0], SLOT_REUSE);
+    play_ask_pool(&play.clients[1], blog);
+    play_look();
+    assert_int_equal(play.starts, 2); // each app may have one
+    play.processes[1].anon_kib = 700;
+    play_ready(&play.processes[1]);
+    play_pass(SECOND_US);
+    play_give(&play.clients[1], SLOT_REUSE);
+    play_look();
+    assert_true(play_has_left(&play.processes[0]) && !play_has_left(&play.processes[1]));
+    forget_blog();
+}
+
+static void a_change_rolls(void **state)
+{
+    (void)state;
+    struct pool_settings set = play_settings();
+    play_ask(&play.clients[0]);
+    play_ask(&play.clients[1]);
+    play_look();
+    play_ready(&play.processes[0]);
+    play_ready(&play.processes[1]);
+    play_give(&play.clients[1], SLOT_REUSE);
+    set.digest = 2;
+    play_commit(set);
+    assert_int_equal(play.starts, 3); // one more than the maximum, to prove that it starts
+    play_ask(&play.clients[2]);
+    assert_ptr_equal(play_process_of(&play.clients[2]), &play.processes[1]); // the old ones serve
+    play_start_fails(&play.processes[2], "syntax error");
+    play_pass(SECOND_US);
+    assert_int_equal(play.starts, 4);
+    play_give(&play.clients[2], SLOT_REUSE);
+    play_ask(&play.clients[2]);
+    assert_non_null(play.clients[2].slot); // and go on when the new one fails
+    play_give(&play.clients[2], SLOT_REUSE);
+    play_ready(&play.processes[3]);
+    char byte;
+    assert_int_equal(fd_read(play.processes[1].peer, &byte, 1), 0); // the idle one leaves now
+    play_ask(&play.clients[3]);
+    assert_ptr_equal(play_process_of(&play.clients[3]), &play.processes[3]);
+    play_give(&play.clients[0], SLOT_REUSE); // the busy one after its request
+    assert_int_equal(fd_read(play.processes[0].peer, &byte, 1), 0);
+    assert_int_equal(play_end(&play.processes[0], 0), POOL_EXIT_WANTED);
+    assert_int_equal(play_end(&play.processes[1], 0), POOL_EXIT_WANTED);
+}
+
+static void a_restart_proves_before_the_old_ones_leave(void **state)
+{
+    (void)state;
+    assert_int_equal(pool_restart(STR("nobody")), POOL_RESTART_UNKNOWN);
+    assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_DONE); // it has no workers
+    play_ask(&play.clients[0]);
+    play_ask(&play.clients[1]);
+    play_look();
+    play_ready(&play.processes[0]);
+    assert_int_equal(play.app_idles, 0);
+    assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
+    play_look();
+    assert_int_equal(play.starts, 2);
+    assert_int_equal(play.app_idles, 0); // not while one is on its way from the old spawner
+    play_ready(&play.processes[1]);
+    assert_int_equal(play.app_idles, 1); // the spawner leaves, and then
+    assert_int_equal(play.starts, 3);    // one more than the maximum is to prove
+    play_start_fails(&play.processes[2], "syntax error");
+    assert_int_equal(play.not_restarted, 1);
+    play_give(&play.clients[0], SLOT_REUSE);
+    play_ask(&play.clients[2]);
+    assert_ptr_equal(play_process_of(&play.clients[2]), &play.processes[0]); // the old ones stay
+    play_give(&play.clients[2], SLOT_REUSE);
+    play_pass(POOL_BACKOFF_MAX_US);
+    assert_int_equal(play.starts, 4);
+    play_ready(&play.processes[3]); // it is mended
+    assert_true(play_has_left(&play.processes[0]));
+    assert_false(play_has_left(&play.processes[1])); // busy
+    play_give(&play.clients[1], SLOT_REUSE);
+    assert_true(play_has_left(&play.processes[1]));
+    assert_int_equal(play_end(&play.processes[0], 0), POOL_EXIT_WANTED);
+    assert_int_equal(play_end(&play.processes[1], 0), POOL_EXIT_WANTED);
+    assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
+    play_look();
+    play_ready(&play.processes[4]);
+    assert_int_equal(play.restarted, 1);
+    assert_true(play_has_left(&play.processes[3]));
+}
+
+static void a_removed_app_serves_what_waits(void **state)
+{
+    (void)state;
+    play_ask(&play.clients[0]);
+    play_look();
+    play_ready(&play.processes[0]);
+    play_ask(&play.clients[1]);
+    play_ask(&play.clients[2]);
+    pool_commit(NULL, 0, &play.limits);
+    play_look();
+    play_give(&play.clients[0], SLOT_REUSE);
+    play_look();
+    play_give(&play.clients[1], SLOT_REUSE);
+    play_look();
+    assert_non_null(play.clients[2].slot);
+    play_give(&play.clients[2], SLOT_REUSE);
+    char byte;
+    assert_int_equal(fd_read(play.processes[0].peer, &byte, 1), 0);
+    play_end(&play.processes[0], 0);
+    play_ask(&play.clients[3]);
+    play_look();
+    assert_int_equal(play.clients[3].failure, ENDPOINT_STOPPED);
+}
+
+static void without_a_keeper_nobody_waits_for_a_start(void **state)
+{
+    (void)state;
+    struct pool_settings set = play_settings();
+    set.workers_max = 4;
+    play_commit(set);
+    play_ask(&play.clients[0]);
+    play_look();
+    play_ready(&play.processes[0]);
+    play_ask(&play.clients[1]);
+    play_look();
+    assert_int_equal(play.starts, 2);
+    pool_orphan();
+    play_look();
+    assert_true(play.clients[1].waits); // for the one that lives
+    play_give(&play.clients[0], SLOT_REUSE);
+    play_look();
+    assert_non_null(play.clients[1].slot);
+    play_ask(&play.clients[2]);
+    play_give(&play.clients[1], SLOT_BROKEN);
+    play_look();
+    assert_int_equal(play.clients[2].failure, ENDPOINT_STOPPED);
+    play_ask(&play.clients[3]);
+    play_look();
+    assert_int_equal(play.clients[3].failure, ENDPOINT_STOPPED);
+    assert_int_equal(play.starts, 2);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest TESTS[] = {
+        PLAY_CASE(workers_are_replaced_by_count),
+        PLAY_CASE(worn_workers_go_one_at_a_time),
+        PLAY_CASE(requests_differ_by_a_tenth),
+        PLAY_CASE(workers_are_replaced_for_their_memory),
+        PLAY_CASE(the_longest_idle_makes_room),
+        PLAY_CASE(a_busy_app_makes_room),
+        PLAY_CASE(memory_max_sends_idle_workers_home),
+        PLAY_CASE(a_change_rolls),
+        PLAY_CASE(a_restart_proves_before_the_old_ones_leave),
+        PLAY_CASE(a_removed_app_serves_what_waits),
+        PLAY_CASE(without_a_keeper_nobody_waits_for_a_start),
+    };
+    return cmocka_run_group_tests(TESTS, NULL, NULL);
+}
