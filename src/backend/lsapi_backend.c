@@ -25,6 +25,10 @@
 // client that keeps pace costs no disk.
 #define GRACE_US 10000
 
+// Who closes so soon after asking does not want to be waited for, or says by it that this was all:
+// programs do. Who does it later has given up.
+#define LEAVES_AFTER_US 1000000
+
 // Workers that died idle, unseen yet, are not the request's fault: several may have died at once.
 #define TRIES_MAX 8
 
@@ -110,8 +114,10 @@ static void give_slot(struct lsapi_conv *conv, enum slot_outcome outcome)
     clock_stop(conv);
     end_pause(conv);
     drop_upload(conv);
-    if (!conv->left)
+    if (!conv->left) {
         conv->exchange->facts.backend_us = now_us(conv) - conv->handed_us;
+        conv->exchange->leaves_after_us = 0;
+    }
     slot->user = NULL;
     slot->on_ready = NULL;
     conv->slot = NULL;
@@ -387,6 +393,7 @@ static void refuse(struct lsapi_conv *conv, enum endpoint_failure failure, struc
         [ENDPOINT_STOPPED] = "backend.stopped",
     };
     conv->state = LSAPI_CONV_OVER;
+    conv->exchange->leaves_after_us = 0;
     if (failure == ENDPOINT_QUEUE_FULL)
         metrics_add(&conv->thread->metrics, queue_full, 1);
     else if (failure == ENDPOINT_QUEUE_TIMEOUT)
@@ -413,6 +420,8 @@ static void acquire(struct lsapi_conv *conv)
         .on_failed = on_failed,
     };
     conv->queued_us = now_us(conv);
+    if (conv->conf.abort == LSAPI_BACKEND_STOP)
+        conv->exchange->leaves_after_us = conv->queued_us + LEAVES_AFTER_US;
     struct endpoint *endpoint = conv->conf.endpoint;
     struct slot *slot = endpoint->ops->acquire(endpoint, &conv->ticket);
     if (slot)

@@ -102,6 +102,9 @@ struct exchange {
     // aborted.
     void (*on_abort)(struct exchange *ex);
     void *handler_data;
+    // From when on a client that closes its direction has left, says the handler; 0: it may want
+    // its answer all the same.
+    uint64_t leaves_after_us;
     // private
     struct list_node node; // in the thread's list
     unsigned phase, module, rewrites;

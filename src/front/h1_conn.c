@@ -16,9 +16,10 @@
 //            |                                          LINGER <-------------------+
 //            '-> CLOSED <----- (client closed, or waited long enough) --'
 //
-// A client that closes only its own direction while we work (HTTP allows it) gets its answer; one
-// that is gone for good shows by an error or a full close, and the exchange is aborted. Idle
-// connections hold no buffer, since bytes are read into the thread's scratch, and no work.
+// A client that closes only its own direction while we work (HTTP allows it) gets its answer,
+// unless the exchange's handler says that this means that it has left; one that is gone for good
+// shows by an error or a full close, and the exchange is aborted. Idle connections hold no buffer,
+// since bytes are read into the thread's scratch, and no work.
 #include "front/h1_conn.h"
 
 #include <errno.h>
@@ -600,14 +601,23 @@ static void on_timer(struct loop_timer *timer)
     run(conn, STATES[conn->state].timeout);
 }
 
+// A client that closes its direction now may have left.
+static bool is_leaving(const struct h1_conn *conn, unsigned ready)
+{
+    if (!(ready & POLL_HANGUP) || conn->hangup || !conn->ex || !conn->ex->leaves_after_us)
+        return false;
+    return loop_now_us(conn->home->thread->loop) >= conn->ex->leaves_after_us;
+}
+
 static void on_ready(struct loop_watch *watch, unsigned ready)
 {
     struct h1_conn *conn = CONTAINER_OF(watch, struct h1_conn, stream.watch);
     const struct state_row *row = &STATES[conn->state];
     ready = stream_ready(&conn->stream, ready);
+    bool leaves = is_leaving(conn, ready);
     conn->readable |= (ready & POLL_READ) != 0;
     conn->hangup |= (ready & POLL_HANGUP) != 0;
-    if ((ready & POLL_BROKEN) && row->broken)
+    if (((ready & POLL_BROKEN) || leaves) && row->broken)
         run(conn, row->broken);
     else if ((ready & POLL_WRITE) && row->writable)
         run(conn, row->writable);

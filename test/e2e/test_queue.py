@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The queue in front of an app: what is refused is refused before its body comes, and addresses take turns."""
 import resource
+import socket
 import statistics
 import threading
 import time
@@ -8,7 +9,7 @@ import time
 import pytest
 
 from support import wait
-from support.http import Connection, format_request
+from support.http import Closed, Connection, format_request
 
 WAIT = "<?php while (!file_exists('%s/open')) { usleep(5000); clearstatcache(); } echo 'ok';"
 HEAD = "POST /%s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n"
@@ -69,6 +70,68 @@ def test_full_queue_makes_room_for_another_address(app):
         (app.data / "open").touch()
         assert other.read().text == "ok"
     assert [c.read().text for c in held[:3]] == ["ok"] * 3
+
+
+@pytest.mark.parametrize("directive,served", [("abort stop;", False), ("abort finish;", True)])
+def test_waiting_client_that_closes_its_direction_has_left(app, directive, served):
+    """All that is seen of a browser that gives up. With `finish` it may wait for its answer all the same."""
+    app.file("count.php", f"<?php file_put_contents('{app.data}/count', 'x', FILE_APPEND); echo 'counted';")
+    app.php(f"workers 0..1; {directive}")
+    with app.connect(30) as busy, app.connect(30) as impatient:
+        busy.send(format_request("GET", "/wait.php"))
+        wait.until(lambda: "running" in str(app.app()["workers"]), 10, "the worker is busy")
+        impatient.send(format_request("GET", "/count.php"))
+        wait.until(lambda: app.app()["queue"]["oldest_ms"] > 1050, 10, "it has waited for more than a second")
+        impatient.sock.shutdown(socket.SHUT_WR)
+        if not served:
+            wait.until(lambda: app.app()["queue"]["waiting"] == 0, 5, "it is dropped")
+            with pytest.raises(Closed):
+                impatient.read()
+        (app.data / "open").touch()
+        assert busy.read().text == "ok"
+        assert not served or impatient.read().text == "counted"
+    assert app.get("/hello.php").status == 200
+    assert (app.data / "count").exists() == served
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_client_that_closes_its_direction_at_once_is_served(app, leaves):
+    """One says that this was all and waits for its answer; another (as WordPress for its cron) does not wait at all."""
+    app.file("count.php", f"<?php file_put_contents('{app.data}/count', 'x', FILE_APPEND); echo 'counted';")
+    app.php("workers 0..1;")
+    with app.connect(30) as busy, app.connect(30) as c:
+        busy.send(format_request("GET", "/wait.php"))
+        wait.until(lambda: "running" in str(app.app()["workers"]), 10, "the worker is busy")
+        c.send(format_request("GET", "/count.php"))
+        if leaves:
+            c.close()
+        else:
+            c.sock.shutdown(socket.SHUT_WR)
+        wait.until(lambda: app.app()["queue"]["waiting"] == 1, 10, "it waits")
+        (app.data / "open").touch()
+        assert busy.read().text == "ok"
+        assert leaves or c.read().text == "counted"
+    wait.until((app.data / "count").exists, 10, "the script has run")
+
+
+@pytest.mark.parametrize("directive,end", [("abort stop;", "aborted"), ("abort finish;", "finished")])
+def test_running_request_whose_client_closes_its_direction(app, directive, end):
+    app.file("slow.php", f"""<?php
+        register_shutdown_function(fn() => file_put_contents('{app.data}/end', connection_aborted() ? 'aborted' : 'finished'));
+        while (!file_exists('{app.data}/open')) {{ usleep(5000); clearstatcache(); }}
+        for ($i = 0; $i < 100; $i++) {{ echo str_repeat('x', 1000); flush(); }}""")
+    app.php(f"workers 0..1; {directive}")
+    with app.connect(30) as c:
+        c.send(format_request("GET", "/slow.php"))
+        wait.until(lambda: [w for w in app.app()["workers"] if w["state"] == "running" and w["since_ms"] > 1050], 10,
+                   "it has run for more than a second")
+        c.close()
+    if end == "aborted":
+        wait.until(lambda: not [w for w in app.app()["workers"] if w["state"] == "running"], 5, "it is told to end")
+    (app.data / "open").touch()
+    wait.until((app.data / "end").exists, 10, "the script has ended")
+    wait.until(lambda: (app.data / "end").read_text() == end, 5, f"it was {end}")
+    assert app.get("/hello.php").status == 200
 
 
 def crowd(app, count: int, target: str):
