@@ -90,6 +90,13 @@ static struct h1_home *home_of(struct thread *t)
     return home;
 }
 
+void front_rest(struct thread *t)
+{
+    struct h1_home *home = thread_attached(t, &HOME_OWNER);
+    if (home)
+        h1_conn_home_rest(home);
+}
+
 static struct h1_home *home_after(const struct h1_home *home)
 {
     pthread_mutex_lock(&homes.lock);

@@ -191,11 +191,17 @@ static void work_drop(struct h1_conn *conn)
     list_push_front(&home->spares, &work->node);
 }
 
-void h1_conn_home_done(struct h1_home *home)
+void h1_conn_home_rest(struct h1_home *home)
 {
     struct list_node *node;
     while ((node = list_pop_front(&home->spares)) != NULL)
         mem_free(CONTAINER_OF(node, struct h1_work, node));
+    home->spare_count = 0;
+}
+
+void h1_conn_home_done(struct h1_home *home)
+{
+    h1_conn_home_rest(home);
     mem_free(home->header_room);
 }
 

@@ -145,6 +145,9 @@ MUST_USE bool h1_conn_open(struct h1_home *home, int fd, const struct h1_origin 
 // h1_conn_work gives the connection its work, if it has none.
 void h1_conn_work(struct h1_conn *conn);
 
+// h1_conn_home_rest frees what is kept of past connections for new ones. Its thread.
+void h1_conn_home_rest(struct h1_home *home);
+
 // h1_conn_home_done frees what a home without connections holds.
 void h1_conn_home_done(struct h1_home *home);
 

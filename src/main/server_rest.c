@@ -8,28 +8,38 @@
 
 #include "base/mem.h"
 #include "core/exchange.h"
+#include "front/accept.h"
 
-#define LOOK_US        2000000
-#define QUIET_REQUESTS 20 // at most, between two looks
+#define LOOK_US    2000000
+#define QUIET      40  // comings and goings at most, between two looks
+#define WORTH_LOOK 200 // as many have passed since memory was given back: it is worth while again
 
 static struct {
     struct server_threads *threads;
     struct loop_timer timer;
-    int64_t requests; // at the last look
-    bool rests;       // nothing has come since memory was given back
+    int64_t passed; // at the last look
+    int64_t rested; // when memory was given back
 } rest;
 
-static int64_t count_requests(void)
+// Counts what begins and what ends: requests, connections. Five thousand connections that are
+// closed long after their last request leave as much behind as the requests did.
+static int64_t count_passed(void)
 {
     int64_t sum = 0;
-    for (unsigned i = 0; i < rest.threads->count; i++)
-        sum += atomic_load_explicit(&rest.threads->items[i].metrics.requests, memory_order_relaxed);
+    for (unsigned i = 0; i < rest.threads->count; i++) {
+        struct metrics *m = &rest.threads->items[i].metrics;
+        sum += 2 * atomic_load_explicit(&m->requests, memory_order_relaxed)
+               - atomic_load_explicit(&m->requests_active, memory_order_relaxed)
+               + 2 * atomic_load_explicit(&m->connections_accepted, memory_order_relaxed)
+               - atomic_load_explicit(&m->connections_open, memory_order_relaxed);
+    }
     return sum;
 }
 
 static void rest_thread(struct thread *t, void *arg)
 {
     (void)arg;
+    front_rest(t);
     exchange_rest(t);
     thread_rest(t);
 }
@@ -42,14 +52,12 @@ static void on_rested(void *arg)
 
 static void on_look(struct loop_timer *timer)
 {
-    int64_t requests = count_requests();
-    int64_t came = requests - rest.requests;
-    rest.requests = requests;
+    int64_t passed = count_passed();
+    bool is_quiet = passed - rest.passed <= QUIET;
+    rest.passed = passed;
     loop_timer_start(rest.threads->items[0].loop, timer, LOOK_US);
-    if (came > QUIET_REQUESTS) {
-        rest.rests = false;
-    } else if (!rest.rests) {
-        rest.rests = true;
+    if (is_quiet && passed - rest.rested >= WORTH_LOOK) {
+        rest.rested = passed;
         server_threads_each(rest.threads, rest_thread, NULL);
         server_threads_after(rest.threads, on_rested, NULL);
     }

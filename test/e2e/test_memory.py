@@ -57,7 +57,7 @@ def test_memory_comes_back_after_a_peak(app):
 
     def is_back():
         sizes.append(tree_kib(app))
-        return sizes[-1] <= SHARE * before + (at_peak - before) / 50
+        return sizes[-1] <= SHARE * before
 
     wait.until(is_back, 10, lambda: f"{sizes[-1]} KiB, {before} KiB before the peak of {at_peak} KiB")
     print(f"before {before} KiB, at the peak {at_peak} KiB, after {sizes[-1]} KiB")
