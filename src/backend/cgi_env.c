@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "base/wr.h"
 
-#define VARS_MAX    26 // pairs that the server itself sets
+#define VARS_MAX    29 // pairs that the server itself sets
 #define DECIMAL_MAX 24
 
 static void add(struct cgi_env *env, struct str name, struct str value)
@@ -96,6 +96,21 @@ static void add_connection(struct exchange *ex, struct cgi_env *env)
     }
 }
 
+// Apache sets these after an internal redirect only; applications take them as the sign of one, and
+// scripts for error pages read from them what has gone wrong and where.
+static void add_origin(struct exchange *ex, struct cgi_env *env)
+{
+    const struct exchange_origin *origin = ex->origin;
+    if (!origin)
+        return;
+    add(env, STR("REDIRECT_STATUS"), decimal(&ex->arena, (uint64_t)origin->status));
+    add(env, STR("REDIRECT_URL"), origin->path);
+    if (origin->query.len)
+        add(env, STR("REDIRECT_QUERY_STRING"), origin->query);
+    if (origin->status >= 400)
+        add(env, STR("REDIRECT_REQUEST_METHOD"), origin->method);
+}
+
 static void add_request(struct exchange *ex, const struct cgi_env_script *script,
                         struct cgi_env *env)
 {
@@ -116,9 +131,6 @@ static void add_request(struct exchange *ex, const struct cgi_env_script *script
         add(env, STR("PATH_TRANSLATED"),
             joined(&ex->arena, script->document_root, STR(""), script->path_info));
     }
-    // Apache sets it after an internal redirect only; applications take it as the sign of one.
-    if (script->redirected)
-        add(env, STR("REDIRECT_STATUS"), STR("200"));
 }
 
 // "X-A", "X_A" and "X.A" would all become HTTP_X_A: only the first kind is unambiguous.
@@ -189,6 +201,7 @@ void cgi_env_make(struct exchange *ex, const struct cgi_env_script *script, int6
     env.vars = arena_array(&ex->arena, struct lsapi_pair, VARS_MAX);
     add_connection(ex, &env);
     add_request(ex, script, &env);
+    add_origin(ex, &env);
     ASSERT(env.var_count <= VARS_MAX);
     add_headers(ex, body_bytes, &env);
     *out = env;

@@ -19,7 +19,6 @@ struct cgi_env_script {
     struct str file;           // SCRIPT_FILENAME
     struct str name;           // SCRIPT_NAME: URL path without path info
     struct str path_info;      // empty: none
-    bool redirected;           // the server chose another path than the client asked for
 };
 
 // The pairs are in the form that the LSAPI codec takes; other codecs walk them.

@@ -235,12 +235,20 @@ static void set_path(struct exchange *ex, struct str path, struct str query)
     ex->handler_data = NULL;
 }
 
+static void keep_origin(struct exchange *ex, int status)
+{
+    struct exchange_origin *origin = arena_new(&ex->arena, struct exchange_origin);
+    *origin = (struct exchange_origin){ex->req.path, ex->req.query, ex->req.method_text, status};
+    ex->origin = origin;
+    ex->rewrites++;
+}
+
 bool exchange_rewrite(struct exchange *ex, struct str path, struct str query)
 {
     ASSERT(!ex->responded && ex->site);
     if (ex->rewrites >= REWRITES_MAX)
         return false;
-    ex->rewrites++;
+    keep_origin(ex, 200);
     set_path(ex, path, query);
     if (ex->walking) {
         ex->restart = true;
@@ -253,7 +261,7 @@ bool exchange_rewrite(struct exchange *ex, struct str path, struct str query)
 
 bool exchange_is_rewritten(const struct exchange *ex)
 {
-    return ex->rewrites > 0;
+    return ex->origin != NULL;
 }
 
 static void walk_diverted(struct loop_task *task)
@@ -268,10 +276,10 @@ static void walk_diverted(struct loop_task *task)
     walk(ex);
 }
 
-void exchange_divert(struct exchange *ex, struct str path)
+void exchange_divert(struct exchange *ex, struct str path, int status)
 {
     ASSERT(!ex->responded && ex->site);
-    ex->rewrites++;
+    keep_origin(ex, status);
     ex->divert_path = path;
     ex->divert.run = walk_diverted;
     loop_later(ex->thread->loop, &ex->divert);

@@ -83,6 +83,12 @@ struct peer { // of one connection; outlives its exchanges
     bool is_control; // the instance's own Unix socket
 };
 
+// What was asked for before the server has put another path in its place.
+struct exchange_origin {
+    struct str path, query, method;
+    int status; // 200: rewritten; else that of the refusal which the path is to explain
+};
+
 struct exchange {
     uint32_t magic;
     struct arena arena;
@@ -97,6 +103,7 @@ struct exchange {
     struct request req;
     struct response resp;
     struct target target; // what the URL names in the file system, once looked up
+    const struct exchange_origin *origin; // of the last rewrite; NULL: the path is the client's
     struct exchange_facts facts;
     // The handler that took it (PHASE_DONE before an answer): told once when the exchange is
     // aborted.
@@ -144,9 +151,9 @@ bool exchange_rewrite(struct exchange *ex, struct str path, struct str query);
 bool exchange_is_rewritten(const struct exchange *ex);
 
 // exchange_divert has the handlers (PHASE_HANDLE only) answer for another path of the site,
-// decoded, of the exchange's arena: at the end of this turn, when whoever has failed is out of its
-// callback. From module.refuse only.
-void exchange_divert(struct exchange *ex, struct str path);
+// decoded, of the exchange's arena, in place of a refusal with `status`: at the end of this turn,
+// when whoever has failed is out of its callback. From module.refuse only.
+void exchange_divert(struct exchange *ex, struct str path, int status);
 
 // exchange_is_diverted tells whether the answer is for exchange_divert's path.
 bool exchange_is_diverted(const struct exchange *ex);

@@ -138,8 +138,8 @@ static bool refuse(struct exchange *ex, int *status)
     struct refusal *refusal = arena_new(&ex->arena, struct refusal);
     refusal->status = *status;
     exchange_set_data(ex, &error_page_module, refusal);
+    exchange_divert(ex, conf->rules[at].path, *status);
     make_plain(ex);
-    exchange_divert(ex, conf->rules[at].path);
     return true;
 }
 

@@ -17,6 +17,7 @@ from support.php_requests import DUMP, OTHER_SCRIPTS, PLAIN, REQUESTS, SCRIPTS
 DATA = server.ROOT / "test/e2e/data"
 TABLE = DATA / "php_variables.json"
 ANSWER_TABLE = DATA / "php_answers.json"
+REDIRECT_TABLE = DATA / "php_redirects.json"
 
 # Values that differ from run to run, or from one version of a server to the next.
 VOLATILE = ("REMOTE_PORT", "REQUEST_TIME", "REQUEST_TIME_FLOAT", "SERVER_SOFTWARE")
@@ -179,6 +180,59 @@ def test_variables_are_those_of_apache(godwit, tree, expected):
             wrong.append(show(name, found))
     assert not wrong, "\n" + "\n".join(wrong)
     assert not unused, f"rules that accept nothing: {list(unused)}"
+
+
+# ---- other paths than the client's
+
+# A front controller and error pages, in Apache's words and in ours.
+APACHE_RULES = """
+ErrorDocument 404 /wrong.php
+ErrorDocument 403 /wrong.php
+<Directory {www}>
+    RewriteEngine on
+    RewriteRule ^secret - [F]
+    RewriteCond %{{REQUEST_FILENAME}} !-f
+    RewriteCond %{{REQUEST_FILENAME}} !-d
+    RewriteCond %{{REQUEST_URI}} !^/plain/
+    RewriteRule ^ /index.php [L]
+</Directory>
+"""
+OUR_RULES = ("listen 127.0.0.1:%(port)d; site _ { root %(www)s; app php { workers 0..1; } error_page 403 404 /wrong.php;"
+             " try {path} {path}/ /index.php; path /plain/ { try off; } path /secret { deny all; } }")
+PLACED = "<?php foreach ($_SERVER as $k => $v) if (preg_match('/^(REDIRECT_.*|REQUEST_(URI|METHOD)|QUERY_STRING|SCRIPT_NAME|PHP_SELF)$/', $k)) $seen[$k] = $v; header('X-Seen: ' . json_encode($seen));"
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+PLACED_REQUESTS = [("GET", "/"), ("GET", "/index.php?a"), ("GET", "/some/page?a=1"), ("GET", "/some/page/"), ("POST", "/form?x"),
+                   ("GET", "/d%20x/y%3fz"), ("GET", "/plain/missing?q=2"), ("POST", "/plain/missing"), ("GET", "/secret?key"),
+                   ("GET", "/dir/")]
+
+
+def placed_of(port: int) -> dict:
+    seen = {}
+    for method, target in PLACED_REQUESTS:
+        with Connection(("127.0.0.1", port), 20) as c:
+            a = c.request(method, target, FORM if method == "POST" else {}, body=b"a=1" if method == "POST" else None)
+        seen[f"{method} {target}"] = {"status": a.status, **json.loads(a.header("X-Seen"))}
+    return seen
+
+
+def test_what_a_script_learns_of_another_path(godwit):
+    www = godwit.www
+    for name in ("index.php", "wrong.php", "dir/index.php"):
+        godwit.file(name, PLACED)
+    said = None
+    if apache.php_module():
+        instance = apache.Apache(godwit.base, www, www, APACHE_RULES.format(www=www))
+        try:
+            said = placed_of(instance.port)
+        finally:
+            instance.stop()
+    if os.environ.get("GODWIT_RECORD"):
+        REDIRECT_TABLE.write_text(json.dumps(said, indent=1, sort_keys=True) + "\n")
+    expected = json.loads(REDIRECT_TABLE.read_text())
+    assert said in (None, expected), "Apache says something else than the table; GODWIT_RECORD=1 records it"
+    godwit.config(OUR_RULES)
+    godwit.start()
+    assert placed_of(godwit.port) == expected
 
 
 # ---- answers

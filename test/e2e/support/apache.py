@@ -14,7 +14,7 @@ from .server import IS_ROOT, POPENS, SERVER_USER, free_port
 
 PROGRAM = Path("/usr/sbin/apache2")
 MODULES = Path("/usr/lib/apache2/modules")
-NEEDED = ("mpm_prefork", "authz_core", "mime", "dir", "alias")
+NEEDED = ("mpm_prefork", "authz_core", "mime", "dir", "alias", "rewrite")
 
 CONF = """
 ServerRoot {base}

@@ -108,7 +108,6 @@ static void what_depends_on_the_request(void **state)
     ex.req.host_port = 0;
     ex.req.version = 10;
     ex.facts.user = STR("ann");
-    script.redirected = true;
     make();
     assert_var("HTTPS", "on");
     assert_var("REQUEST_SCHEME", "https");
@@ -117,7 +116,26 @@ static void what_depends_on_the_request(void **state)
     assert_var("SERVER_PROTOCOL", "HTTP/1.0");
     assert_var("REMOTE_USER", "ann");
     assert_var("AUTH_TYPE", "Basic");
+}
+
+static void what_the_server_has_changed(void **state)
+{
+    (void)state;
+    struct exchange_origin origin = {STR("/a b"), STR("q=1"), STR("POST"), 200};
+    make();
+    assert_false(has_var("REDIRECT_STATUS") || has_var("REDIRECT_URL"));
+    ex.origin = &origin;
+    make();
     assert_var("REDIRECT_STATUS", "200");
+    assert_var("REDIRECT_URL", "/a b");
+    assert_var("REDIRECT_QUERY_STRING", "q=1");
+    assert_false(has_var("REDIRECT_REQUEST_METHOD"));
+    origin.status = 404;
+    origin.query = STR("");
+    make();
+    assert_var("REDIRECT_STATUS", "404");
+    assert_var("REDIRECT_REQUEST_METHOD", "POST");
+    assert_false(has_var("REDIRECT_QUERY_STRING"));
 }
 
 static void a_host_that_nobody_named(void **state)
@@ -237,6 +255,7 @@ int main(void)
     static const struct CMUnitTest TESTS[] = {
         cmocka_unit_test_setup(an_ordinary_request, reset),
         cmocka_unit_test_setup(what_depends_on_the_request, reset),
+        cmocka_unit_test_setup(what_the_server_has_changed, reset),
         cmocka_unit_test_setup(a_host_that_nobody_named, reset),
         cmocka_unit_test_setup(targets_become_request_uris, reset),
         cmocka_unit_test_setup(headers_that_must_not_pass, reset),
