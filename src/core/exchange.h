@@ -102,7 +102,7 @@ struct exchange {
     void *front_data;
     struct request req;
     struct response resp;
-    struct target target; // what the URL names in the file system, once looked up
+    struct target target;                 // what the URL names in the file system, once looked up
     const struct exchange_origin *origin; // of the last rewrite; NULL: the path is the client's
     struct exchange_facts facts;
     // The handler that took it (PHASE_DONE before an answer): told once when the exchange is
