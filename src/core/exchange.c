@@ -209,6 +209,7 @@ void exchange_reject(struct exchange *ex, int status, const char *reason)
     if (ex->site)
         ex->path = snapshot_path(ex->site, STR("/"));
     ex->resp.close = true;
+    ex->rejected = true;
     exchange_refuse(ex, status, NULL, "%s", reason);
 }
 
@@ -328,7 +329,8 @@ static void keep_refusal_headers(struct header_list *l)
     l->count = kept;
 }
 
-// Details are for the operator: the client sees them only in development mode.
+// Details are for the operator: the client sees them only in development mode, but for what is
+// wrong with its own bytes.
 static struct str page_of(struct exchange *ex, int status, struct str cause)
 {
     struct str reason = status_reason(status);
@@ -336,7 +338,8 @@ static struct str page_of(struct exchange *ex, int status, struct str cause)
         return arena_fmt(&ex->arena, "{\"status\":%d,\"error\":\"%.*s\",\"request_id\":\"%s\"}\n",
                          status, STR_ARG(reason), ex->id);
     struct buf text = {0};
-    if (ex->snapshot && server_conf(ex->snapshot)->development && !escape_html(&text, cause))
+    bool is_shown = ex->rejected || (ex->snapshot && server_conf(ex->snapshot)->development);
+    if (is_shown && !escape_html(&text, cause))
         buf_take(&text, buf_len(&text));
     struct str shown = buf_view(&text);
     struct str page =

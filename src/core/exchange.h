@@ -115,7 +115,7 @@ struct exchange {
     // private
     struct list_node node; // in the thread's list
     unsigned phase, module, rewrites;
-    bool walking, restart, responded, aborted;
+    bool walking, restart, responded, aborted, rejected;
     void **module_data; // by module->index; NULL: none has any
     struct loop_task divert;
     struct str divert_path;
@@ -130,8 +130,8 @@ struct exchange *exchange_new(struct thread *t, const struct peer *peer,
 void exchange_start(struct exchange *ex);
 
 // exchange_reject answers `status` to a request that could not be understood (`reason`: a few
-// words, static), in the name of the first site, without walking the phases. Instead of
-// exchange_start.
+// words, static; the page shows them), in the name of the first site, without walking the phases.
+// Instead of exchange_start.
 void exchange_reject(struct exchange *ex, int status, const char *reason);
 
 // exchange_set_control sets who answers the exchanges of control connections (peer.is_control):

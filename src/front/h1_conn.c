@@ -251,6 +251,18 @@ static void take_head(struct h1_conn *conn, struct str bytes)
     }
 }
 
+// The client is gone; or it speaks without TLS where we do not, and can be told so.
+static void end_head(struct h1_conn *conn)
+{
+    if (!conn->stream.is_misled) {
+        close_now(conn);
+        return;
+    }
+    conn->is_tls = false;
+    h1_head_refuse(conn, 400, "This port speaks TLS: the address begins with https://.");
+    h1_conn_enter(conn, H1_HANDLE);
+}
+
 static void read_head(struct h1_conn *conn)
 {
     enum h1_state state = conn->state;
@@ -263,7 +275,7 @@ static void read_head(struct h1_conn *conn)
         case H1_READ_WAIT:
             return;
         case H1_READ_END:
-            close_now(conn);
+            end_head(conn);
             return;
         }
     }

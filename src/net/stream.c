@@ -84,6 +84,11 @@ void stream_reset(struct stream *s)
     s->ops->reset(s);
 }
 
+void stream_make_plain(struct stream *s)
+{
+    s->ops = &PLAIN_OPS;
+}
+
 void stream_close(struct stream *s)
 {
     if (s->fd == FD_NONE)

@@ -29,7 +29,9 @@ struct stream {
     int fd;           // FD_NONE: closed
     bool wants_write; // reading goes on when there is room to write (TLS only)
     bool tls_broken;
-    void *tls; // of tls.c
+    bool
+        is_misled; // the peer speaks HTTP where TLS was expected (set by tls.c); plain from then on
+    void *tls;     // of tls.c
     struct loop_watch watch;
 };
 
@@ -62,6 +64,9 @@ void stream_end(struct stream *s);
 // stream_reset makes the close that follows look like a failure to the peer (RST), where the
 // carrier has that: for an answer whose end is only told by the close.
 void stream_reset(struct stream *s);
+
+// stream_make_plain has the bytes go as they are again. For who has put a table of its own.
+void stream_make_plain(struct stream *s);
 
 // stream_close ends the watch and closes. Fine when closed.
 void stream_close(struct stream *s);

@@ -156,6 +156,15 @@ static ssize_t failure(struct stream *s, int rc)
     }
 }
 
+static void tls_release(struct stream *s);
+
+// A client that asks for http:// at the port of https:// can be told so, but only without TLS.
+static bool is_misled(void)
+{
+    int reason = ERR_GET_REASON(ERR_peek_error());
+    return reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST;
+}
+
 static ssize_t tls_read(struct stream *s, void *room, size_t size)
 {
     size_t len = 0;
@@ -163,7 +172,15 @@ static ssize_t tls_read(struct stream *s, void *room, size_t size)
     errno = 0;
     s->wants_write = false;
     int rc = SSL_read_ex(s->tls, room, size, &len);
-    return rc == 1 ? (ssize_t)len : failure(s, rc);
+    if (rc == 1)
+        return (ssize_t)len;
+    ssize_t error = failure(s, rc);
+    if (s->tls_broken && is_misled()) {
+        tls_release(s);
+        stream_make_plain(s);
+        s->is_misled = true;
+    }
+    return error;
 }
 
 static ssize_t write_some(struct stream *s, const void *bytes, size_t size)

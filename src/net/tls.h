@@ -34,5 +34,6 @@ void tls_context_free(struct tls_context *context);
 const char *tls_result_text(enum tls_result result);
 
 // tls_start makes a plain stream speak TLS from its next byte on; the handshake is made by reading.
-// 0 or -errno; then the stream is as it was.
+// If the client's first bytes are a request without TLS, reading fails, and the stream is plain
+// again (is_misled); those bytes are lost. 0 or -errno; then the stream is as it was.
 MUST_USE int tls_start(struct stream *s, struct tls_context *context);

@@ -128,12 +128,28 @@ def test_alpn(site, offered, chosen):
         assert c.get("/").text == "home"
 
 
+@pytest.mark.parametrize("proxied", [False, True])
+def test_http_at_the_port_of_https_is_told_so(site, proxied):
+    """400 without TLS, readable also by who sends a body at once; the connection ends behind it."""
+    if proxied:
+        site.config(CONF.replace(" tls;", " proxy_protocol tls;"), cert=site.cert, key=site.key)
+        site.reload()
+    first = b"PROXY TCP4 192.0.2.1 198.51.100.2 1 2\r\n" if proxied else b""
+    for sent in (format_request("GET", "/"), format_request("POST", "/", body=os.urandom(300000)), format_request("HEAD", "/")):
+        with site.connect() as c:
+            c.send(first + sent)
+            answer = c.read()
+            assert answer.status == 400 and "https://" in answer.text
+            assert c.at_end()
+    assert site.status()["metrics"]["requests_malformed"] == 3
+
+
 def test_what_is_no_tls_is_closed(site):
-    for sent in (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"x" * 100, b"\0" * 1000):
+    for sent in (b"SSH-2.0-OpenSSH_9.2\r\n", b"\x16\x03\x01\xff\xff" + b"x" * 100, b"\0" * 1000):
         with site.connect() as c:
             try:
                 c.send(sent)
-                assert b"HTTP/1.1 200" not in c.rest()
+                assert b"HTTP/1.1" not in c.rest()
             except OSError:
                 pass
     with Tls(site.address, context_for(site.cert)) as c:
