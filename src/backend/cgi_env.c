@@ -189,8 +189,9 @@ static void add_headers(struct exchange *ex, int64_t body_bytes, struct cgi_env 
         body_bytes = 0;
     if (body_bytes >= 0) {
         env->headers[env->header_count++] =
-            (struct header){STR("Content-Length"), decimal(&ex->arena, (uint64_t)body_bytes),
-                            HEADER_CONTENT_LENGTH};
+            (struct header){.name = STR("Content-Length"),
+                            .value = decimal(&ex->arena, (uint64_t)body_bytes),
+                            .id = HEADER_CONTENT_LENGTH};
     }
 }
 

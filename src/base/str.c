@@ -22,17 +22,6 @@ struct str str_c(const char *text)
     return (struct str){text, text ? strlen(text) : 0};
 }
 
-struct str str_n(const char *ptr, size_t len)
-{
-    return (struct str){ptr, len};
-}
-
-bool str_eq(struct str a, struct str b)
-{
-    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): NULL has no length.
-    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
-}
-
 bool str_eq_nocase(struct str a, struct str b)
 {
     return a.len == b.len && eq_folded(a.ptr, b.ptr, a.len);
@@ -47,45 +36,9 @@ int str_cmp(struct str a, struct str b)
     return a.len < b.len ? -1 : a.len > b.len;
 }
 
-bool str_starts(struct str s, struct str prefix)
-{
-    return s.len >= prefix.len && str_eq(str_n(s.ptr, prefix.len), prefix);
-}
-
 bool str_starts_nocase(struct str s, struct str prefix)
 {
     return s.len >= prefix.len && eq_folded(s.ptr, prefix.ptr, prefix.len);
-}
-
-bool str_ends(struct str s, struct str suffix)
-{
-    return s.len >= suffix.len && str_eq(str_skip(s, s.len - suffix.len), suffix);
-}
-
-size_t str_find(struct str s, char byte)
-{
-    const char *at = s.len ? memchr(s.ptr, byte, s.len) : NULL;
-    return at ? (size_t)(at - s.ptr) : s.len;
-}
-
-size_t str_rfind(struct str s, char byte)
-{
-    const char *at = s.len ? memrchr(s.ptr, byte, s.len) : NULL;
-    return at ? (size_t)(at - s.ptr) : s.len;
-}
-
-struct str str_slice(struct str s, size_t from, size_t to)
-{
-    if (to > s.len)
-        to = s.len;
-    if (from > to)
-        from = to;
-    return (struct str){s.ptr ? s.ptr + from : NULL, to - from};
-}
-
-struct str str_skip(struct str s, size_t count)
-{
-    return str_slice(s, count, s.len);
 }
 
 struct str str_trim(struct str s)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // str -- a borrowed run of bytes: pointer and length, by value, no terminator. Does not allocate.
+// The smallest functions stand here, so that each caller has them inline.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/compiler.h"
 
@@ -26,10 +28,17 @@ struct str {
 struct str str_c(const char *text);
 
 // str_n borrows `len` bytes at `ptr`.
-struct str str_n(const char *ptr, size_t len);
+static inline struct str str_n(const char *ptr, size_t len)
+{
+    return (struct str){ptr, len};
+}
 
 // str_eq tells whether both hold the same bytes.
-bool str_eq(struct str a, struct str b);
+static inline bool str_eq(struct str a, struct str b)
+{
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): NULL has no length.
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
 
 // str_eq_nocase is str_eq with ASCII letters folded (no locale).
 bool str_eq_nocase(struct str a, struct str b);
@@ -38,25 +47,52 @@ bool str_eq_nocase(struct str a, struct str b);
 int str_cmp(struct str a, struct str b);
 
 // str_starts tells whether `s` begins with `prefix`.
-bool str_starts(struct str s, struct str prefix);
+static inline bool str_starts(struct str s, struct str prefix)
+{
+    return s.len >= prefix.len && str_eq(str_n(s.ptr, prefix.len), prefix);
+}
 
 // str_starts_nocase is str_starts with ASCII letters folded.
 bool str_starts_nocase(struct str s, struct str prefix);
 
-// str_ends tells whether `s` ends with `suffix`.
-bool str_ends(struct str s, struct str suffix);
-
 // str_find returns the index of the first `byte`, or s.len if there is none.
-size_t str_find(struct str s, char byte);
+static inline size_t str_find(struct str s, char byte)
+{
+    const char *at = s.len ? memchr(s.ptr, byte, s.len) : NULL;
+    return at ? (size_t)(at - s.ptr) : s.len;
+}
 
 // str_rfind returns the index of the last `byte`, or s.len if there is none.
-size_t str_rfind(struct str s, char byte);
+static inline size_t str_rfind(struct str s, char byte)
+{
+    const char *at = s.len ? memrchr(s.ptr, byte, s.len) : NULL;
+    return at ? (size_t)(at - s.ptr) : s.len;
+}
 
 // str_slice returns bytes [from, to); both are clamped to the length.
-struct str str_slice(struct str s, size_t from, size_t to);
+static inline struct str str_slice(struct str s, size_t from, size_t to)
+{
+    if (to > s.len)
+        to = s.len;
+    if (from > to)
+        from = to;
+    if (from > 0) // NULL has no length, so it stays NULL
+        s.ptr += from;
+    s.len = to - from;
+    return s;
+}
 
 // str_skip returns `s` without its first `count` bytes (clamped).
-struct str str_skip(struct str s, size_t count);
+static inline struct str str_skip(struct str s, size_t count)
+{
+    return str_slice(s, count, s.len);
+}
+
+// str_ends tells whether `s` ends with `suffix`.
+static inline bool str_ends(struct str s, struct str suffix)
+{
+    return s.len >= suffix.len && str_eq(str_skip(s, s.len - suffix.len), suffix);
+}
 
 // str_trim removes SP and HTAB at both ends, and nothing else (RFC 9110 §5.6.3).
 struct str str_trim(struct str s);

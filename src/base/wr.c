@@ -2,29 +2,6 @@
 // wr -- see wr.h.
 #include "base/wr.h"
 
-#include <string.h>
-
-bool wr_ok(const struct wr *w)
-{
-    return !w->failed;
-}
-
-struct str wr_view(const struct wr *w)
-{
-    return (struct str){w->ptr, w->len};
-}
-
-void wr_bytes(struct wr *w, struct str s)
-{
-    if (w->failed || s.len > w->size - w->len) {
-        w->failed = true;
-        return;
-    }
-    if (s.len)
-        memcpy(w->ptr + w->len, s.ptr, s.len);
-    w->len += s.len;
-}
-
 static void write_le(struct wr *w, uint64_t value, size_t len)
 {
     char bytes[8];

@@ -2,6 +2,7 @@
 // header -- see header.h; the table of known names is header_id.c.
 #include "http/header.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -34,12 +35,42 @@ bool header_is_token(struct str s)
     return s.len && header_token_end(s, 0) == s.len;
 }
 
+static const uint64_t ONES = 0x0101010101010101;
+static const uint64_t HIGHS = 0x8080808080808080;
+
+// Marks bytes of `word` that are zero. The lowest mark is right, those above it need not be.
+static uint64_t zeros_of(uint64_t word)
+{
+    return (word - ONES) & ~word & HIGHS;
+}
+
+// Marks bytes of `word` below `least` (at most 0x80), in the same way.
+static uint64_t lower_of(uint64_t word, unsigned char least)
+{
+    return (word - ONES * least) & ~word & HIGHS;
+}
+
+size_t header_text_end(struct str bytes, size_t at, unsigned char least)
+{
+    for (; bytes.len - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, bytes.ptr + at, sizeof word);
+        word = le64toh(word);
+        uint64_t marks = lower_of(word, least) | zeros_of(word ^ ONES * 0x7f);
+        if (marks)
+            return at + (size_t)__builtin_ctzll(marks) / 8;
+    }
+    while (at < bytes.len && (unsigned char)bytes.ptr[at] >= least && bytes.ptr[at] != 0x7f)
+        at++;
+    return at;
+}
+
 bool header_value_ok(struct str s)
 {
-    for (size_t i = 0; i < s.len; i++)
-        if (((unsigned char)s.ptr[i] < 0x20 && s.ptr[i] != '\t') || s.ptr[i] == 0x7f)
-            return false;
-    return true;
+    size_t at = header_text_end(s, 0, 0x20);
+    while (at < s.len && s.ptr[at] == '\t')
+        at = header_text_end(s, at + 1, 0x20);
+    return at == s.len;
 }
 
 bool header_next_member(struct str *rest, struct str *out_member)
@@ -68,6 +99,35 @@ struct header header_make(struct str name, struct str value)
     return (struct header){.name = name, .value = value, .id = (uint8_t)header_id_find(name)};
 }
 
+struct header header_line(enum header_id id, struct str value, char *room)
+{
+    struct str name = header_id_name(id);
+    ASSERT(id != HEADER_OTHER && header_value_ok(value));
+    memcpy(room, name.ptr, name.len);
+    memcpy(room + name.len, ": ", 2);
+    char *to = room + name.len + 2;
+    if (value.len)
+        memcpy(to, value.ptr, value.len);
+    memcpy(to + value.len, "\r\n", 2);
+    return (struct header){
+        .name = str_n(room, name.len),
+        .value = str_n(to, value.len),
+        .id = (uint8_t)id,
+        .is_line = true,
+    };
+}
+
+static uint64_t mark_of(unsigned id)
+{
+    return UINT64_C(1) << id % 64;
+}
+
+// False for what was never added; most of what is asked for was not.
+static bool may_have(const struct header_list *l, enum header_id id)
+{
+    return (l->seen & mark_of(id)) != 0;
+}
+
 // Makes room for `more` further items. The old array stays in the arena until its reset.
 static void reserve(struct header_list *l, size_t more)
 {
@@ -87,6 +147,7 @@ static void reserve(struct header_list *l, size_t more)
 static void append(struct header_list *l, struct header item)
 {
     reserve(l, 1);
+    l->seen |= mark_of(item.id);
     l->items[l->count++] = item;
 }
 
@@ -98,6 +159,8 @@ static bool is_same(const struct header *h, enum header_id id, struct str name)
 
 static struct header *find(const struct header_list *l, enum header_id id, struct str name)
 {
+    if (!may_have(l, id))
+        return NULL;
     for (size_t i = 0; i < l->count; i++)
         if (is_same(&l->items[i], id, name))
             return &l->items[i];
@@ -108,6 +171,8 @@ static struct header *find(const struct header_list *l, enum header_id id, struc
 static size_t remove_from(struct header_list *l, size_t from, enum header_id id, struct str name)
 {
     size_t kept = from;
+    if (!may_have(l, id))
+        return 0;
     for (size_t i = from; i < l->count; i++)
         if (!is_same(&l->items[i], id, name))
             l->items[kept++] = l->items[i];
@@ -149,6 +214,8 @@ void header_list_copy(struct header_list *l, const struct header *items, size_t 
     if (!count)
         return;
     reserve(l, count);
+    for (size_t i = 0; i < count; i++)
+        l->seen |= mark_of(items[i].id);
     memcpy(l->items + l->count, items, count * sizeof *items);
     l->count += count;
 }
@@ -174,6 +241,8 @@ struct str header_list_joined(const struct header_list *l, enum header_id id)
 {
     size_t fields = 0;
     size_t bytes = 0;
+    if (!may_have(l, id))
+        return (struct str){NULL, 0};
     for (size_t i = 0; i < l->count; i++) {
         if (l->items[i].id == id) {
             fields++;

@@ -86,7 +86,12 @@ struct header {
     struct str name;  // as it was written
     struct str value; // without white space at the ends
     uint8_t id;       // enum header_id of the name
+    // It stands in memory as it is written, "Name: value" CRLF, and was checked (header_line).
+    bool is_line;
 };
+
+// What header_line needs besides name and value.
+#define HEADER_LINE_EXTRA_BYTES ((size_t)4)
 
 // A list that grows in its arena. {.arena = a} is an empty list; the items lie one after another
 // and keep the order of their adding.
@@ -96,6 +101,7 @@ struct header_list {
     size_t count;
     // private
     size_t size;
+    uint64_t seen; // a bit for what was ever added, by id modulo 64
 };
 
 // header_id_find classifies a name, letter case folded; HEADER_OTHER when it is none of the enum.
@@ -111,6 +117,11 @@ bool header_id_is_hop_by_hop(enum header_id id);
 
 // header_make classifies a name and pairs it with a value; the slices stay borrowed.
 struct header header_make(struct str name, struct str value);
+
+// header_line makes a field of a known name that lies in `room` as HTTP/1 writes it, which takes
+// name, value and HEADER_LINE_EXTRA_BYTES: for fields that are sent again and again. The value must
+// be fit to be sent (header_value_ok).
+struct header header_line(enum header_id id, struct str value, char *room);
 
 // header_list_add appends a field; name and value stay borrowed (arena_dup what does not live as
 // long as the list).
@@ -155,6 +166,10 @@ bool header_is_token(struct str s);
 // header_token_end is the index of the first byte at or after `at` that no token may hold, or
 // bytes.len.
 size_t header_token_end(struct str bytes, size_t at);
+
+// header_text_end is the index of the first byte at or after `at` that is below `least` (0x20 or
+// 0x21) or 0x7f, or bytes.len. HTAB counts as such a byte.
+size_t header_text_end(struct str bytes, size_t at, unsigned char least);
 
 // header_value_ok tells whether `s` may stand as a value: no control byte but HTAB (RFC 9110 §5.5).
 bool header_value_ok(struct str s);

@@ -2,36 +2,6 @@
 // h1_fields -- see h1_fields.h.
 #include "wire/h1_fields.h"
 
-#include <string.h>
-
-static const uint64_t ONES = 0x0101010101010101;
-static const uint64_t HIGHS = 0x8080808080808080;
-
-// Nonzero when some byte of `word` is zero.
-static uint64_t has_zero(uint64_t word)
-{
-    return (word - ONES) & ~word & HIGHS;
-}
-
-// Nonzero when some byte of `word` is below `least` (at most 0x80).
-static uint64_t has_below(uint64_t word, unsigned char least)
-{
-    return (word - ONES * least) & ~word & HIGHS;
-}
-
-size_t h1_fields_text_end(struct str bytes, size_t at, unsigned char least)
-{
-    for (; bytes.len - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, bytes.ptr + at, sizeof word);
-        if (has_below(word, least) | has_zero(word ^ ONES * 0x7f))
-            break;
-    }
-    while (at < bytes.len && (unsigned char)bytes.ptr[at] >= least && bytes.ptr[at] != 0x7f)
-        at++;
-    return at;
-}
-
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t';
@@ -74,9 +44,9 @@ static enum h1_fields_result parse_value(struct str bytes, size_t *at, struct st
     size_t from = *at;
     while (from < bytes.len && is_space(bytes.ptr[from]))
         from++;
-    size_t end = h1_fields_text_end(bytes, from, 0x20);
+    size_t end = header_text_end(bytes, from, 0x20);
     while (end < bytes.len && bytes.ptr[end] == '\t')
-        end = h1_fields_text_end(bytes, end + 1, 0x20);
+        end = header_text_end(bytes, end + 1, 0x20);
     if (end == bytes.len)
         return H1_FIELDS_AGAIN;
     enum h1_fields_result result = expect_crlf(bytes, end);

@@ -55,10 +55,6 @@ struct h1_framing {
 MUST_USE enum h1_framing_result h1_fields_framing(const struct header *headers, size_t count,
                                                   struct h1_framing *out);
 
-// h1_fields_text_end is the index of the first byte at or after `at` that is below `least` (0x20 or
-// 0x21) or 0x7f, or bytes.len. HTAB counts as such a byte.
-size_t h1_fields_text_end(struct str bytes, size_t at, unsigned char least);
-
 // h1_fields_is_due tells whether a parser should look at a head that has grown from `seen` bytes:
 // the first time, when its end or an LF without CR has come in, or when it has passed `mark` bytes.
 // So a head that comes byte by byte is not read again and again.

@@ -49,7 +49,7 @@ static enum h1_req_result parse_method(struct str bytes, size_t *at, struct h1_r
 static enum h1_req_result parse_target(struct str bytes, size_t *at, size_t bytes_max,
                                        struct h1_req *out)
 {
-    size_t end = h1_fields_text_end(bytes, *at, 0x21);
+    size_t end = header_text_end(bytes, *at, 0x21);
     if (end - *at > bytes_max)
         return H1_REQ_TARGET_TOO_LONG;
     if (end == bytes.len)

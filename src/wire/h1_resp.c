@@ -85,7 +85,13 @@ static enum h1_resp_put_result put_list(struct wr *w, const struct h1_resp_head 
 {
     for (size_t i = 0; i < head->header_count; i++) {
         const struct header *h = &head->headers[i];
-        bool is_name_ok = header_is_token(h->name), is_value_ok = header_value_ok(h->value);
+        if (h->is_line && is_written(head, h)) {
+            wr_bytes(w, str_n(h->name.ptr, h->name.len + h->value.len + HEADER_LINE_EXTRA_BYTES));
+            continue;
+        }
+        // A known name is a token.
+        bool is_name_ok = h->id != HEADER_OTHER || header_is_token(h->name);
+        bool is_value_ok = header_value_ok(h->value);
         if (out_bad && !(is_name_ok && is_value_ok))
             *out_bad = i;
         if (!is_name_ok)
@@ -111,7 +117,7 @@ static enum h1_resp_put_result put_head(struct wr *w, const struct h1_resp_head 
 {
     if (!status_is_valid(head->status))
         return H1_RESP_PUT_BAD_STATUS;
-    if (!header_value_ok(head->reason))
+    if (head->reason.len && !header_value_ok(head->reason))
         return H1_RESP_PUT_BAD_REASON;
     put_status_line(w, head);
     if (head->date.len && !list_has(head, HEADER_DATE))

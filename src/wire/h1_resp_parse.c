@@ -17,9 +17,9 @@ static enum h1_resp_result parse_line(struct str bytes, size_t *at, struct h1_re
             return H1_RESP_BAD_LINE;
     }
     size_t from = sizeof FORM - 1;
-    size_t end = h1_fields_text_end(bytes, from, 0x20);
+    size_t end = header_text_end(bytes, from, 0x20);
     while (end < bytes.len && bytes.ptr[end] == '\t')
-        end = h1_fields_text_end(bytes, end + 1, 0x20);
+        end = header_text_end(bytes, end + 1, 0x20);
     if (end > from && bytes.ptr[from] != ' ')
         return H1_RESP_BAD_LINE;
     if (end < bytes.len && bytes.ptr[end] != '\r')

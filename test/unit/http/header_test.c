@@ -13,8 +13,46 @@
 // clang-format on
 
 #include "base/compiler.h"
+#include "support/guard.h"
 
 #define TRANSFER "Transfer-Encoding"
+
+// The scan reads eight bytes at a time: each byte value must be seen at each place of a word, and
+// the place before and behind it must not matter.
+static void text_ends_at_each_byte_at_each_place(void **state)
+{
+    (void)state;
+    char room[24];
+    for (int least = 0x20; least <= 0x21; least++) {
+        for (int byte = 0; byte < 256; byte++) {
+            for (size_t at = 0; at < sizeof room; at++) {
+                for (size_t i = 0; i < sizeof room; i++)
+                    room[i] = (char)(i % 2 ? 0x80 : 0x21);
+                room[at] = (char)byte;
+                bool ends = byte < least || byte == 0x7f;
+                struct str text = guard_copy(str_n(room, sizeof room));
+                size_t end = header_text_end(text, 0, (unsigned char)least);
+                assert_int_equal(end, ends ? at : sizeof room);
+            }
+        }
+    }
+}
+
+static void a_line_is_a_field_as_it_is_written(void **state)
+{
+    (void)state;
+    char room[32];
+    struct header h = header_line(HEADER_ETAG, STR("\"a\tb\""), room);
+    assert_true(h.is_line);
+    assert_int_equal(h.id, HEADER_ETAG);
+    assert_true(str_eq(h.name, STR("ETag")));
+    assert_true(str_eq(h.value, STR("\"a\tb\"")));
+    size_t len = h.name.len + h.value.len + HEADER_LINE_EXTRA_BYTES;
+    assert_true(str_eq(str_n(h.name.ptr, len), STR("ETag: \"a\tb\"\r\n")));
+    h = header_line(HEADER_VARY, STR(""), room);
+    assert_true(str_eq(str_n(room, 8), STR("Vary: \r\n")));
+    assert_int_equal(h.value.len, 0);
+}
 
 static void each_known_name_is_found_in_any_case(void **state)
 {
@@ -187,6 +225,8 @@ static void tokens_and_values_know_their_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_ends_at_each_byte_at_each_place),
+        cmocka_unit_test(a_line_is_a_field_as_it_is_written),
         cmocka_unit_test(each_known_name_is_found_in_any_case),
         cmocka_unit_test(near_names_are_other),
         cmocka_unit_test(the_first_ids_are_in_the_order_of_lsapi),

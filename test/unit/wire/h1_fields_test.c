@@ -16,27 +16,6 @@
 
 enum { MARK = 100 };
 
-// The scan reads eight bytes at a time: each byte value must be seen at each place of a word, and
-// the place before and behind it must not matter.
-static void text_ends_at_each_byte_at_each_place(void **state)
-{
-    (void)state;
-    char room[24];
-    for (int least = 0x20; least <= 0x21; least++) {
-        for (int byte = 0; byte < 256; byte++) {
-            for (size_t at = 0; at < sizeof room; at++) {
-                for (size_t i = 0; i < sizeof room; i++)
-                    room[i] = (char)(i % 2 ? 0x80 : 0x21);
-                room[at] = (char)byte;
-                bool ends = byte < least || byte == 0x7f;
-                struct str text = guard_copy(str_n(room, sizeof room));
-                size_t end = h1_fields_text_end(text, 0, (unsigned char)least);
-                assert_int_equal(end, ends ? at : sizeof room);
-            }
-        }
-    }
-}
-
 static void a_partial_head_is_due_when_it_matters(void **state)
 {
     (void)state;
@@ -79,7 +58,6 @@ static void passing_the_mark_is_due_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_ends_at_each_byte_at_each_place),
         cmocka_unit_test(a_partial_head_is_due_when_it_matters),
         cmocka_unit_test(passing_the_mark_is_due_once),
     };

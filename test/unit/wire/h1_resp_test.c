@@ -20,9 +20,9 @@ enum { HEADERS_MAX = 4, ROOM_BYTES = 1024 };
 
 static const struct h1_limits LIMITS = {.head_bytes_max = 160, .headers_max = HEADERS_MAX};
 
-#define FIELD(name, value, id)        \
- {                                    \
-  STR_INIT(name), STR_INIT(value), id \
+#define FIELD(name, value, id)               \
+ {                                           \
+  STR_INIT(name), STR_INIT(value), id, false \
  }
 
 static const struct put_case {
@@ -296,10 +296,33 @@ static void the_interim_response_reads_back(void **state)
     assert_int_equal(resp.head_len, w.len);
 }
 
+static void a_line_is_written_like_its_field(void **state)
+{
+    (void)state;
+    char lines[2][64];
+    char text[256];
+    struct header headers[] = {
+        header_line(HEADER_ETAG, STR("\"a\""), lines[0]),
+        header_line(HEADER_DATE, STR("D"), lines[1]),
+        header_make(STR("x"), STR("y")),
+    };
+    struct h1_resp_head head = {.status = 200,
+                                .date = STR("never"),
+                                .content_length = -1,
+                                .headers = headers,
+                                .header_count = ARRAY_LEN(headers)};
+    struct wr w = {.ptr = text, .size = sizeof text};
+    assert_int_equal(h1_resp_put(&w, &head, NULL), H1_RESP_PUT_OK);
+    assert_true(
+        str_eq(wr_view(&w), STR("HTTP/1.1 200 OK\r\nETag: \"a\"\r\nDate: D\r\nx: y\r\n\r\n")));
+    assert_true(w.len <= h1_resp_size(&head));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(heads_are_written),
+        cmocka_unit_test(a_line_is_written_like_its_field),
         cmocka_unit_test(each_too_small_room_is_full),
         cmocka_unit_test(the_size_is_enough_for_the_largest_parts),
         cmocka_unit_test(heads_are_read),
