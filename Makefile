@@ -4,7 +4,7 @@
 #   make            build build/godwit and what belongs to it
 #   make serve      install what is missing, build, serve examples/www on http://127.0.0.1:8080 (PORT=)
 #   make check      install what is missing, build, run all tests; at most 15 minutes on two cores
-#   make check-all  the same under sanitizers, then the fuzzers (60 s each) and the linters
+#   make check-all  the deep tests (applications in a browser), the same under sanitizers, the fuzzers (60 s each), linters
 #   make install    DESTDIR= and prefix= are known
 #   make format     clang-format over all C files
 #   make man        the manual pages

@@ -14,6 +14,7 @@ TEST_SECONDS = 120  # no test may take longer; see the marker `seconds`
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "seconds(n): this test may take up to n seconds")
+    config.addinivalue_line("markers", "deep: not in `make check`, for it takes long or needs more packages (pytest -m deep)")
     config.addinivalue_line("markers", "memory: this test measures memory, of which sanitizers take more")
     wait.SCALE = float(os.environ.get("GODWIT_TEST_SCALE", "1"))
     proc.be_subreaper()

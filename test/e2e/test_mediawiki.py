@@ -4,14 +4,14 @@ import html
 import os
 import re
 import struct
-import subprocess
 import zlib
 from urllib.parse import urlencode
 
 import pytest
 
 from support.http import multipart
-from support.server import APP_USER, IS_ROOT, ROOT, Godwit, make_base, remove_base
+from support.recipe import Recipe
+from support.server import APP_USER, IS_ROOT, Godwit, make_base, remove_base
 
 WIKI = "/usr/share/mediawiki"
 PASSWORD = "godwit flies eleven days"
@@ -61,38 +61,19 @@ class Browser:
         return self.request("POST", action, headers, body)
 
 
-def recipe(instance) -> list:
-    """What the manual says, block by block (shell, PHP, configuration), for this place, address and user."""
-    section = (ROOT / "doc" / "configuration.md").read_text().split("\n## MediaWiki\n")[1].split("\n## ")[0]
-    blocks = re.findall(r"^```\w*\n(.*?)^```$", section, re.M | re.S)
-    assert len(blocks) == 3
-    local = {
-        "/var/lib/wiki": str(instance.data),
-        "http://wiki.example": f"http://127.0.0.1:{instance.port}",
-        "site wiki.example": "site 127.0.0.1",
-        "A LONG PASSWORD": PASSWORD,
-        "chown -R wiki:": f"chown -R {APP_USER}:" if IS_ROOT else ": chown",
-        "user wiki;": f"user {APP_USER};" if IS_ROOT else "",
-        # The package is there already, and the user too.
-        "apt-get install": ": apt-get install",
-        "useradd": ": useradd",
-    }
-    for there, here in local.items():
-        assert any(there in block for block in blocks), there
-        blocks = [block.replace(there, here) for block in blocks]
-    return blocks
-
-
 @pytest.fixture(scope="module")
 def wiki():
     instance = Godwit(make_base())
-    shell, settings, config = recipe(instance)
-    subprocess.run(["sh", "-ec", shell], check=True, capture_output=True, timeout=100,
-                   env={**os.environ, "TMPDIR": str(instance.base)})
+    recipe = Recipe(instance, "MediaWiki", "wiki.example", "wiki", {
+        "/var/lib/wiki": str(instance.data),
+        "http://wiki.example": f"http://127.0.0.1:{instance.port}",
+        "A LONG PASSWORD": PASSWORD,
+        "chown -R wiki:": f"chown -R {APP_USER}:" if IS_ROOT else ": chown",
+    })
+    recipe.shell()
     with open(instance.data / "LocalSettings.php", "a") as file:
-        file.write(settings)
-    instance.config("listen 127.0.0.1:%(port)d;\n" + config.replace("%", "%%"))
-    instance.start()
+        file.write(recipe.blocks[1])
+    recipe.start()
     yield instance
     instance.finish()
     remove_base(instance)
