@@ -37,6 +37,14 @@ def test_child_that_keeps_the_descriptor(hello):
     (hello.data / "open").touch()
 
 
+def test_workers_do_not_push_the_server_off(hello):
+    """On a busy processor the server goes on when it has woken a worker."""
+    hello.php("workers 1..1;")
+    pid = int(hello.get("/hello.php").text)
+    assert os.sched_getscheduler(pid) == os.SCHED_BATCH
+    assert os.sched_getscheduler(hello.one("server").pid) == os.SCHED_OTHER
+
+
 def test_work_after_the_answer(hello):
     """litespeed_finish_request: the client has its answer, the worker is detached, others are served."""
     hello.file("after.php", f"""<?php
