@@ -38,11 +38,10 @@
 #define IN_GROW_BYTES    ((size_t)4096)         // room for a read while a head is not complete
 #define BODY_GROW_BYTES  ((size_t)(16 * 1024))  // room for a read of a body
 #define LAST_TIME_US     UINT64_C(1000000)      // for a last request when the server ends
+#define BURST_MAX        32                     // requests of one connection before others' turn
 #define DRAIN_TIME_US    UINT64_C(5000000)
 #define LINGER_TIME_US   UINT64_C(5000000)
 #define LINGER_BYTES_MAX ((uint64_t)(16 * 1024 * 1024)) // an upload that was refused early
-
-#define SPARES_MAX 64 // of struct h1_work, for a thread
 
 typedef void state_fn(struct h1_conn *conn);
 
@@ -121,88 +120,6 @@ enum h1_read h1_conn_read(struct h1_conn *conn, struct str *out_bytes)
     if (result == H1_READ_BYTES)
         *out_bytes = str_n(scratch, len);
     return result;
-}
-
-// Work.
-
-struct h1_address h1_conn_address(const struct sock_addr *addr)
-{
-    struct h1_address kept = {.family = addr->u.any.sa_family};
-    if (kept.family == AF_INET) {
-        memcpy(kept.ip, &addr->u.v4.sin_addr, sizeof addr->u.v4.sin_addr);
-        kept.port = addr->u.v4.sin_port;
-    } else if (kept.family == AF_INET6) {
-        memcpy(kept.ip, &addr->u.v6.sin6_addr, sizeof addr->u.v6.sin6_addr);
-        kept.port = addr->u.v6.sin6_port;
-    }
-    return kept;
-}
-
-static void put_address(const struct h1_address *kept, struct sock_addr *out)
-{
-    *out = (struct sock_addr){.len = offsetof(struct sockaddr_un, sun_path)};
-    out->u.any.sa_family = kept->family;
-    if (kept->family == AF_INET) {
-        out->len = sizeof out->u.v4;
-        out->u.v4.sin_port = kept->port;
-        memcpy(&out->u.v4.sin_addr, kept->ip, sizeof out->u.v4.sin_addr);
-    } else if (kept->family == AF_INET6) {
-        out->len = sizeof out->u.v6;
-        out->u.v6.sin6_port = kept->port;
-        memcpy(&out->u.v6.sin6_addr, kept->ip, sizeof out->u.v6.sin6_addr);
-    }
-}
-
-void h1_conn_work(struct h1_conn *conn)
-{
-    if (conn->work)
-        return;
-    struct h1_home *home = conn->home;
-    struct list_node *node = list_pop_front(&home->spares);
-    home->spare_count -= node != NULL;
-    struct h1_work *work =
-        node ? CONTAINER_OF(node, struct h1_work, node) : mem_new(struct h1_work);
-    struct peer *peer = &work->peer;
-    peer->is_control = conn->is_control;
-    peer->is_tls = conn->is_tls;
-    put_address(&conn->peer, &peer->addr);
-    put_address(&conn->local, &peer->local);
-    (void)sock_addr_ip(&peer->addr, peer->ip, &peer->port);
-    (void)sock_addr_ip(&peer->local, peer->local_ip, &peer->local_port);
-    work->conn = conn;
-    work->body = (struct h1_body){.finished = true};
-    work->out = (struct h1_out){.file = FD_NONE};
-    conn->work = work;
-}
-
-static void work_drop(struct h1_conn *conn)
-{
-    struct h1_work *work = conn->work;
-    struct h1_home *home = conn->home;
-    if (!work)
-        return;
-    conn->work = NULL;
-    loop_timer_stop(&work->body.timer);
-    if (home->spare_count >= SPARES_MAX) {
-        mem_free(work);
-        return;
-    }
-    home->spare_count++;
-    list_push_front(&home->spares, &work->node);
-}
-
-void h1_conn_home_rest(struct h1_home *home)
-{
-    struct list_node *node;
-    while ((node = list_pop_front(&home->spares)) != NULL)
-        mem_free(CONTAINER_OF(node, struct h1_work, node));
-    home->spare_count = 0;
-}
-
-void h1_conn_home_done(struct h1_home *home)
-{
-    h1_conn_home_rest(home);
-    mem_free(home->header_room);
 }
 
 // PROXY.
@@ -295,21 +212,29 @@ static void retire_idle(struct h1_conn *conn)
         close_now(conn);
 }
 
-static void enter_idle(struct h1_conn *conn)
+static void go_on_idle(struct h1_conn *conn)
 {
-    struct h1_home *home = conn->home;
-    list_push_back(&home->idle, &conn->idle_node);
-    metrics_add(&home->thread->metrics, connections_idle, 1);
-    arm(conn, front_limits_us(conn->served ? FRONT_KEEPALIVE_TIME_MS : FRONT_HEADER_TIME_MS));
-    work_drop(conn);
     if (buf_len(&conn->in) > 0)
         take_head(conn, buf_view(&conn->in));
     else
         buf_trim(&conn->in);
     if (conn->state == H1_IDLE && conn->readable)
         read_head(conn);
-    if (conn->state == H1_IDLE && home->draining)
+    if (conn->state == H1_IDLE && conn->home->draining)
         retire_idle(conn);
+}
+
+static void enter_idle(struct h1_conn *conn)
+{
+    struct h1_home *home = conn->home;
+    list_push_back(&home->idle, &conn->idle_node);
+    metrics_add(&home->thread->metrics, connections_idle, 1);
+    arm(conn, front_limits_us(conn->served ? FRONT_KEEPALIVE_TIME_MS : FRONT_HEADER_TIME_MS));
+    h1_conn_work_drop(conn);
+    if (conn->burst++ < BURST_MAX)
+        go_on_idle(conn);
+    else
+        h1_conn_later(conn);
 }
 
 static void leave_idle(struct h1_conn *conn)
@@ -553,7 +478,7 @@ static void free_conn(struct h1_conn *conn)
     struct h1_home *home = conn->home;
     ASSERT(!conn->ex);
     loop_timer_stop(&conn->timer);
-    work_drop(conn);
+    h1_conn_work_drop(conn);
     loop_later_cancel(&conn->task);
     stream_close(&conn->stream);
     buf_done(&conn->in);
@@ -572,6 +497,7 @@ static void run(struct h1_conn *conn, state_fn *handler)
 {
     ASSERT(conn->magic == H1_CONN_MAGIC && !conn->running);
     conn->running = true;
+    conn->burst = 0;
     if (handler)
         handler(conn);
     for (;;) {
@@ -610,7 +536,7 @@ static void on_task(struct loop_task *task)
     if (conn->state == H1_SEND)
         run(conn, go_on_sending);
     else
-        run(conn, conn->state == H1_IDLE && conn->home->draining ? retire_idle : NULL);
+        run(conn, conn->state == H1_IDLE ? go_on_idle : NULL);
 }
 
 static void on_timer(struct loop_timer *timer)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // h1_conn -- one HTTP/1 connection of a client, as its files share it: h1_conn.c (states),
 // h1_head.c (request heads), h1_body.c (request bodies), h1_send.c (answers), h1_proxy.c (PROXY
-// headers). Only for files of this room.
+// headers), h1_work.c (what only requests need). Only for files of this room.
 #pragma once
 
 #include <stdbool.h>
@@ -119,6 +119,7 @@ struct h1_conn {
     bool entered;            // a state whose first work is still to be done
     bool answered;           // the exchange's answer is there
     bool keep_alive;         // as the client wants it, then as we answered
+    uint8_t burst;           // requests since other connections had their turn
     uint64_t served;         // requests
     uint64_t dropped_bytes;  // in H1_DRAIN and H1_LINGER
     struct exchange *ex;
@@ -144,6 +145,9 @@ MUST_USE bool h1_conn_open(struct h1_home *home, int fd, const struct h1_origin 
 
 // h1_conn_work gives the connection its work, if it has none.
 void h1_conn_work(struct h1_conn *conn);
+
+// h1_conn_work_drop takes it away.
+void h1_conn_work_drop(struct h1_conn *conn);
 
 // h1_conn_home_rest frees what is kept of past connections for new ones. Its thread.
 void h1_conn_home_rest(struct h1_home *home);

@@ -32,8 +32,7 @@ void client_open(struct client *c, struct stage *stage)
     front_serve(&stage->thread, fds[1], &peer, false);
 }
 
-// Tells whether something came.
-static bool receive(struct client *c)
+bool client_receive(struct client *c)
 {
     bool any = false;
     while (!c->closed) {
@@ -74,29 +73,29 @@ void client_settle(struct client *c)
     int quiet = 0;
     for (int turns = 0; turns < TURNS_MAX && quiet < QUIET_TURNS; turns++) {
         stage_turn(c->stage, 0);
-        quiet = receive(c) ? 0 : quiet + 1;
+        quiet = client_receive(c) ? 0 : quiet + 1;
     }
 }
 
 void client_wait(struct client *c, const char *text)
 {
-    receive(c);
+    client_receive(c);
     for (int turns = 0; !strstr(client_text(c), text) && !c->closed; turns++) {
         if (turns == TURNS_MAX)
             fail_msg("\"%s\" did not come, but: %s", text, client_text(c));
         stage_turn(c->stage, TURN_MS);
-        receive(c);
+        client_receive(c);
     }
 }
 
 void client_wait_closed(struct client *c)
 {
-    receive(c);
+    client_receive(c);
     for (int turns = 0; !c->closed; turns++) {
         if (turns == TURNS_MAX)
             fail_msg("the server did not close, but sent: %s", client_text(c));
         stage_turn(c->stage, TURN_MS);
-        receive(c);
+        client_receive(c);
     }
 }
 

@@ -24,6 +24,9 @@ void client_send(struct client *c, const char *bytes, size_t len);
 // client_say is client_send of a text.
 void client_say(struct client *c, const char *text);
 
+// client_receive reads what has come; tells whether there was anything.
+bool client_receive(struct client *c);
+
 // client_settle takes turns until nothing more happens at once, and reads what comes.
 void client_settle(struct client *c);
 

@@ -25,6 +25,7 @@
 #define HELLO      HEAD_200 "Content-Length: 6\r\n\r\nhello\n"
 #define HELLO_LAST HEAD_200 "Content-Length: 6\r\nConnection: close\r\n\r\nhello\n"
 #define HOST       "Host: a\r\n\r\n"
+#define GET_TEXT   "GET /text HTTP/1.1\r\n" HOST
 
 static struct stage stage;
 
@@ -575,6 +576,32 @@ static void idle_connections_make_room(void **state)
     stage_config(&stage, SITE);
 }
 
+// Who sends requests faster than they are answered is not the only one to be served.
+static void many_in_one_packet_leave_others_their_turn(void **state)
+{
+    enum { COUNT = 200, LEN = sizeof HELLO - 1 };
+
+    (void)state;
+    char requests[COUNT * 40] = "";
+    struct client greedy;
+    struct client other;
+    for (int i = 0; i < COUNT; i++)
+        strcat(requests, GET_TEXT);
+    client_open(&greedy, &stage);
+    client_open(&other, &stage);
+    assert_int_equal(fd_write(greedy.fd, str_c(requests)), strlen(requests));
+    assert_int_equal(fd_write(other.fd, STR(GET_TEXT)), strlen(GET_TEXT));
+    stage_turn(&stage, 0);
+    client_receive(&greedy);
+    client_receive(&other);
+    assert_true(strlen(client_text(&greedy)) < (size_t)COUNT / 2 * LEN);
+    assert_string_equal(client_text(&other), HELLO);
+    client_settle(&greedy);
+    assert_int_equal(strlen(client_text(&greedy)), COUNT * LEN);
+    client_close(&greedy);
+    client_close(&other);
+}
+
 static void idle_connections_hold_no_buffer(void **state)
 {
     (void)state;
@@ -682,6 +709,7 @@ int main(void)
         cmocka_unit_test(who_does_not_read_is_cut),
         cmocka_unit_test(limits_have_statuses),
         cmocka_unit_test(idle_connections_make_room),
+        cmocka_unit_test(many_in_one_packet_leave_others_their_turn),
         cmocka_unit_test(idle_connections_hold_no_buffer),
         cmocka_unit_test(a_draining_server_ends_connections),
     };
