@@ -27,7 +27,7 @@ static enum spec_result read_suffix(struct str digits, uint64_t size, struct ran
     uint64_t len;
     if (!read_position(digits, &len))
         return SPEC_MALFORMED;
-    if (len == 0 || size == 0)
+    if (len == 0)
         return SPEC_OUTSIDE;
     out->len = len < size ? len : size;
     out->first = size - out->len;
@@ -74,6 +74,9 @@ enum range_result range_parse(struct str value, uint64_t size, struct range_set 
     size_t asked = 0;
     if (!value.ptr)
         return RANGE_NONE;
+    // Clients that ask for "bytes=0-" of everything want the whole of nothing, too.
+    if (size == 0)
+        return RANGE_IGNORED;
     if (!str_starts_nocase(value, STR("bytes=")))
         return RANGE_IGNORED;
     struct str rest = str_skip(value, sizeof "bytes=" - 1);

@@ -98,6 +98,7 @@ def test_head_equals_get_without_body(site):
 def test_empty_file(site):
     answer = site.get("/empty.txt")
     assert (answer.status, answer.header("Content-Length"), answer.body) == (200, "0", b"")
+    assert site.get("/empty.txt", {"Range": "bytes=0-"}).status == 200, "some clients ask so for everything"
 
 
 def test_other_methods(site):
