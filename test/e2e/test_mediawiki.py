@@ -3,13 +3,13 @@
 import html
 import os
 import re
-import struct
-import zlib
 from urllib.parse import urlencode
 
 import pytest
 
-from support.http import multipart
+from support import apache, browser as chromium, notices
+from support.http import Connection, multipart
+from support.pictures import png
 from support.recipe import Recipe
 from support.server import APP_USER, IS_ROOT, Godwit, make_base, remove_base
 
@@ -20,15 +20,16 @@ PASSWORD = "godwit flies eleven days"
 class Browser:
     """Keeps cookies, follows redirects, fills in forms."""
 
-    def __init__(self, godwit):
-        self.godwit, self.cookies = godwit, {}
+    def __init__(self, godwit, port: int = None):
+        self.cookies = {}
+        self.host = f"127.0.0.1:{port or godwit.port}"
 
     def request(self, method, target, headers=None, body=None):
         for _ in range(5):
             sent = dict(headers or {})
             if self.cookies:
                 sent["Cookie"] = "; ".join(f"{k}={v}" for k, v in self.cookies.items())
-            answer = self.godwit.request(method, target, sent, body, host=f"127.0.0.1:{self.godwit.port}")
+            answer = self._send(method, target, sent, body)
             for cookie in answer.all("Set-Cookie"):
                 name, _, value = cookie.split(";")[0].partition("=")
                 self.cookies[name] = value
@@ -37,6 +38,10 @@ class Browser:
             target = re.sub(r"^http://[^/]+", "", answer.header("Location"))
             method, headers, body = "GET", None, None
         raise AssertionError("too many redirects")
+
+    def _send(self, method, target, headers, body):
+        with Connection(("127.0.0.1", int(self.host.split(":")[1])), 60) as c:
+            return c.request(method, target, headers, body, self.host)
 
     def get(self, target):
         return self.request("GET", target)
@@ -72,7 +77,7 @@ def wiki():
     })
     recipe.shell()
     with open(instance.data / "LocalSettings.php", "a") as file:
-        file.write(recipe.blocks[1])
+        file.write(recipe.blocks[1] + notices.MARK)
     recipe.start()
     yield instance
     instance.finish()
@@ -84,14 +89,18 @@ def browser(wiki):
     return Browser(wiki)
 
 
-@pytest.fixture
-def admin(browser):
+def log_in(browser):
     page = browser.get("/index.php?title=Special:UserLogin")
     assert page.status == 200
     answer = browser.submit(page.text, "userlogin", wpName="Admin", wpPassword=PASSWORD, wpLoginAttempt="Log in")
     assert answer.status == 200
     assert 'wgUserName":"Admin"' in answer.text, "logged in"
     return browser
+
+
+@pytest.fixture
+def admin(browser):
+    return log_in(browser)
 
 
 def test_main_page_and_its_assets(browser):
@@ -143,14 +152,6 @@ def test_edit_and_read_back(admin, wiki):
     assert "first" in stranger.get("/index.php?title=Godwit&action=history").text
 
 
-def png(width: int, height: int) -> bytes:
-    def part(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    rows = b"".join(b"\0" + bytes([200, y, 99]) * width for y in range(height))
-    return (b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-            + part(b"IDAT", zlib.compress(rows)) + part(b"IEND", b""))
-
-
 def test_upload(admin):
     picture = png(40, 30)
     page = admin.get("/index.php/Special:Upload")
@@ -184,3 +185,98 @@ def test_no_script_runs_among_the_uploads(browser, wiki):
 def test_no_php_notices(browser, wiki):
     browser.get("/index.php/Main_Page")
     assert not re.search(r"PHP (Notice|Warning|Fatal|Deprecated)", wiki.stderr.text())
+
+
+@pytest.mark.deep
+def test_upload_of_20_mb(admin):
+    picture = png(400, 300, os.urandom(20 << 20))
+    page = admin.get("/index.php/Special:Upload")
+    answer = admin.submit(page.text, "mw-upload-form", wpUploadFile=("large.png", "image/png", picture), wpDestFile="Large.png",
+                          wpUploadDescription="a large bird", wpIgnoreWarning="1", wpUpload="Upload file")
+    assert answer.status == 200 and "Large.png" in answer.text
+    link = re.search(r'href="(/images/[^"]*/Large\.png)"', answer.text).group(1)
+    assert admin.get(link).body == picture
+
+
+def special_pages(browser) -> list:
+    listed = browser.get("/index.php/Special:SpecialPages").text
+    found = sorted({html.unescape(a) for a in re.findall(r'<li[^>]*><a href="(/index\.php[/?][^"]*Special:[^"]+)"', listed)})
+    assert len(found) > 60, found
+    # These send their caller elsewhere, or end his session.
+    return [page for page in found if not re.search("Special:(Random|UserLogout)", page)]
+
+
+@pytest.mark.deep
+@pytest.mark.seconds(300)
+def test_every_special_page(admin):
+    for page in special_pages(admin):
+        answer = admin.get(page)
+        assert answer.status in (200, 400, 403, 404), (page, answer.status)
+        assert "</html>" in answer.text and "Internal error" not in answer.text, page
+
+
+@pytest.fixture
+def apache_with_wiki(wiki):
+    base = wiki.base / "apache"
+    base.mkdir()
+    instance = apache.Apache(base, WIKI, wiki.data / "images",
+                             f"SetEnv MW_CONFIG_FILE {wiki.data}/LocalSettings.php\nphp_value error_reporting -1",
+                             APP_USER)
+    yield instance
+    instance.stop()
+
+
+@pytest.mark.deep
+@pytest.mark.seconds(600)
+def test_no_notice_that_apache_does_not_show(wiki, apache_with_wiki):
+    """The wiki's address is the one of Godwit; under Apache its pages are asked for one by one all the same."""
+    def complaints(port, log) -> set:
+        browser = Browser(wiki, port)
+
+        def visit():
+            log_in(browser)
+            for page in special_pages(browser) + ["/index.php/Main_Page", "/index.php?title=Main_Page&action=edit",
+                                                  "/index.php?title=Main_Page&action=history", "/index.php/No_such_page",
+                                                  "/load.php?modules=startup&only=scripts", "/index.php/Caf%C3%A9",
+                                                  "/api.php?action=query&meta=siteinfo&format=json", "/index.php?title=%C3"]:
+                assert browser.get(page).status < 500, page
+
+        return notices.collect(visit, log, lambda name: browser.get(f"/index.php/Main_Page?mark={name}"))
+
+    theirs = complaints(apache_with_wiki.port, lambda: apache_with_wiki.log.read_text("utf-8", "replace"))
+    ours = complaints(wiki.port, wiki.stderr.text)
+    assert not ours - theirs
+
+
+@pytest.mark.deep
+@pytest.mark.seconds(300)
+def test_in_a_browser(wiki):
+    base = f"http://127.0.0.1:{wiki.port}"
+    picture = wiki.base / "tern.png"
+    picture.write_bytes(png(900, 600))
+    page = chromium.Browser()
+    try:
+        page.go(base + "/")
+        page.picture("mediawiki-main")
+        page.until("mw.loader.getState('mediawiki.page.ready') == 'ready'")
+        page.go(base + "/index.php?title=Special:UserLogin")
+        page.fill("#wpName1", "Admin")
+        page.fill("#wpPassword1", PASSWORD)
+        page.leave(lambda: page.click("#wpLoginAttempt"))
+        assert page.run("mw.config.get('wgUserName')") == "Admin"
+        page.go(base + "/index.php/Special:Upload")
+        page.choose_file("#wpUploadFile", picture)
+        page.leave(lambda: page.click("input[name=wpUpload]"))
+        assert page.run("mw.config.get('wgPageName')") == "File:Tern.png"
+        page.go(base + "/index.php?title=Tern&action=edit")
+        page.fill("#wpTextbox1", "== A tern ==\n[[File:Tern.png|thumb|300px|It flies, too]]\nIt flies from pole to pole.")
+        page.leave(lambda: page.click("#wpSave"))
+        page.picture("mediawiki-tern")
+        assert "It flies from pole to pole." in page.text()
+        shown = page.until("(i => i && i.complete && [i.naturalWidth, i.src])(document.querySelector('img.thumbimage'))")
+        assert shown[0] == 300 and "/images/thumb/" in shown[1]
+        page.go(base + "/index.php/Special:RecentChanges")
+        page.until("document.body.innerText.includes('Tern')")
+        assert not page.complaints(base)
+    finally:
+        page.close()

@@ -10,11 +10,11 @@ import subprocess
 from pathlib import Path
 
 from . import wait
-from .server import IS_ROOT, POPENS, SERVER_USER, free_port
+from .server import IS_ROOT, POPENS, SERVER_USER, free_port, gid_of
 
 PROGRAM = Path("/usr/sbin/apache2")
 MODULES = Path("/usr/lib/apache2/modules")
-NEEDED = ("mpm_prefork", "authz_core", "mime", "dir", "alias", "rewrite")
+NEEDED = ("mpm_prefork", "authz_core", "mime", "dir", "alias", "env", "rewrite")
 
 CONF = """
 ServerRoot {base}
@@ -60,12 +60,12 @@ def php_module() -> str:
 class Apache:
     """One running instance; `settings` are lines such as "php_admin_value memory_limit 64M"."""
 
-    def __init__(self, base: Path, www: Path, other: Path, settings: str = ""):
+    def __init__(self, base: Path, www: Path, other: Path, settings: str = "", run_as: str = SERVER_USER):
         self.port = free_port()
         self.log = base / "apache.log"
         conf = base / "apache.conf"
         modules = "\n".join(f"LoadModule {m}_module {MODULES}/mod_{m}.so" for m in NEEDED)
-        user = f"User {SERVER_USER}\nGroup {SERVER_USER}" if IS_ROOT else ""
+        user = f"User {run_as}\nGroup #{gid_of(run_as)}" if IS_ROOT else ""
         conf.write_text(CONF.format(base=base, port=self.port, www=www, other=other, settings=settings, user=user,
                                     modules=modules, php=php_module()))
         environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}

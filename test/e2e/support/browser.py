@@ -213,7 +213,9 @@ class Browser:
     def complaints(self, base: str) -> list:
         """What is wrong with the page and with all it has asked of `base`: answers of 400 and more, files that did not
         come, exceptions in scripts, pictures that do not show, style sheets without a rule."""
-        bad = [f"{status} {url}" for status, url, _ in self.answers if status >= 400 and url.startswith(base)]
+        # Browsers ask for the site's icon by themselves.
+        bad = [f"{status} {url}" for status, url, _ in self.answers
+               if status >= 400 and url.startswith(base) and not url.endswith("/favicon.ico")]
         bad += [f"{error} {url}" for url, error in self.failures if url.startswith(base)]
         bad += self.errors
         bad += self.run(f"""[...document.images].filter(i => i.src.startsWith({json.dumps(base)}) && i.complete
