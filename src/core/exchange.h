@@ -58,6 +58,7 @@ struct response {
         headers; // without Date, Server, Connection, Content-Length, Transfer-Encoding: the front's
     struct body *body; // NULL: none; closed by exchange_end. body->length makes Content-Length
     bool close;        // end the connection after this answer
+    bool drop;         // end the connection instead of sending it; status is for the log
 };
 
 // Facts for the access log and `status`, filled by whoever knows them.

@@ -6,6 +6,8 @@
 #include "http/header.h"
 #include "http/status.h"
 
+#define STATUS_DROP 444 // nginx's number: who reads logs knows it
+
 struct answer {
     int status; // 0: none
     bool has_text;
@@ -36,7 +38,7 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
     }
     answer.status = (int)status;
     if (answer.has_text) {
-        if (!status_has_body(answer.status))
+        if (!status_has_body(answer.status) || answer.status == STATUS_DROP)
             return tree_error(err, node->arg_pos[1], "an answer with status %d has no text",
                               answer.status);
         answer.text = arena_dup(a, node->args[1]);
@@ -71,7 +73,8 @@ static const struct key KEYS[] = {
         .def = "off",
         .help = "Answers all requests with this status, and this text if one is given. Without "
                 "text, a status from 400 on gets the page that error_page names or the server's "
-                "own. What a rule of access refuses is refused before.",
+                "own. What a rule of access refuses is refused before. 444 closes the connection "
+                "without an answer.",
         .example = "410 \"The shop has closed.\"",
     },
 };
@@ -83,6 +86,12 @@ static enum phase_result handle(struct exchange *ex)
     // The page for this very answer may stand in the same path.
     if (answer->status == 0 || exchange_is_diverted(ex))
         return PHASE_NEXT;
+    if (answer->status == STATUS_DROP) {
+        ex->resp.status = answer->status;
+        ex->resp.drop = true;
+        exchange_respond(ex);
+        return PHASE_DONE;
+    }
     if (answer->status >= 400 && !answer->has_text) {
         exchange_refuse(ex, answer->status, NULL, "The directive return says so for this path.");
         return PHASE_DONE;

@@ -354,6 +354,11 @@ static void on_source_more(void *arg)
 static void enter_send(struct h1_conn *conn)
 {
     struct body *source = conn->ex->resp.body;
+    if (conn->ex->resp.drop) {
+        end_exchange(conn);
+        close_now(conn);
+        return;
+    }
     if (source) {
         source->on_more = on_source_more;
         source->on_more_arg = conn;

@@ -197,9 +197,13 @@ static struct gathered gather(struct h1_conn *conn)
     }
 }
 
+// 205 has a length, but that is 0, whatever an app may give (RFC 9110 §15.3.6).
+#define STATUS_RESET 205
+
 static bool is_head_only(const struct exchange *ex)
 {
-    return ex->req.method == HTTP_HEAD || !status_has_body(ex->resp.status);
+    int status = ex->resp.status;
+    return ex->req.method == HTTP_HEAD || !status_has_body(status) || status == STATUS_RESET;
 }
 
 static enum h1_out_framing framing_of(const struct exchange *ex)
@@ -215,6 +219,8 @@ static int64_t length_of(const struct exchange *ex)
 {
     if (!status_has_body(ex->resp.status))
         return -1;
+    if (ex->resp.status == STATUS_RESET)
+        return 0;
     return ex->resp.body ? ex->resp.body->length : 0;
 }
 

@@ -2,6 +2,7 @@
 """error_page and return: a site's own words when a request is refused."""
 import pytest
 
+from support.http import format_request
 from support.wrong import refused
 
 
@@ -90,6 +91,27 @@ def test_return(godwit):
     assert godwit.get("/teapot/").status == 418
 
 
+def test_unknown_hosts(godwit):
+    """Three policies for names that nobody has configured: an error, a page of its own, no answer at all."""
+    godwit.file("index.html", "shop")
+    godwit.file("421.html", "wrong house")
+    for policy, status, text in (("return 421;", 421, "Request ID"), ("root %(www)s; error_page 421 /421.html; return 421;", 421, "wrong house"),
+                                 ("return 444; error_page 444 /421.html;", None, None)):
+        godwit.config("listen 127.0.0.1:%(port)d; site shop.example { root %(www)s; } site _ { " + policy + " }")
+        godwit.reload() if godwit.process else godwit.start()
+        assert godwit.get("/", host="shop.example").text == "shop"
+        for host in ("other.example", "127.0.0.1", "shop.example.evil"):
+            with godwit.connect() as c:
+                c.send(format_request("GET", "/index.html", host=host) + format_request("GET", "/", host="shop.example"))
+                if status:
+                    answer = c.read()
+                    assert (answer.status, text in answer.text) == (status, True)
+                    assert c.read().text == "shop"
+                else:
+                    assert c.at_end(), "nothing is said"
+    godwit.stderr.wait(r'"GET /index.html HTTP/1.1" 444 ')
+
+
 def test_a_whole_site_returns_with_its_page(godwit):
     godwit.file("m.html", "back soon")
     godwit.simple("return 503; error_page 503 /m.html;")
@@ -100,7 +122,7 @@ def test_a_whole_site_returns_with_its_page(godwit):
 @pytest.mark.parametrize("directive,words", [
     ("error_page 404;", "1 argument"), ("error_page 200 /x;", "200.*400"), ("error_page 404 x.html;", "x\\.html"),
     ("error_page 404 https://x.example/;", "path of the site"), ("error_page /a /b;", "/a"),
-    ("return 301 /x;", "redirect"), ("return 99;", "99"), ("return 204 text;", "no text"), ("return ok;", "ok"),
+    ("return 301 /x;", "redirect"), ("return 99;", "99"), ("return 204 text;", "no text"), ("return 444 text;", "no text"), ("return ok;", "ok"),
 ])
 def test_wrong_directives_are_refused(godwit, directive, words):
     refused(godwit, directive, words)

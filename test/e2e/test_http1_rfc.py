@@ -26,7 +26,7 @@ def shared():
     instance.file("host.php", "<?php echo $_SERVER['HTTP_HOST'], ' ', $_SERVER['REQUEST_URI'];")
     instance.file("empty.php", "<?php http_response_code(204);")
     instance.file("not.php", "<?php http_response_code(304); header('ETag: \"x\"');")
-    instance.file("early.php", "<?php echo 'early';")
+    instance.file("reset.php", "<?php http_response_code(205); echo 'x'; if (isset($_GET['flush'])) { ob_end_flush(); flush(); } echo 'y';")
     instance.config("listen 127.0.0.1:%(port)d; body_max 1m; "
                     "site a { root %(www)s; app php { workers 0..2; } } "
                     "site keep { root %(www)s; encoded_slash keep; } "
@@ -140,6 +140,8 @@ def test_rule(shared, rule, sent, statuses, closes):
     ("HEAD", "/echo.php", {}, 200, None),
     ("GET", "/empty.php", {}, 204, False),
     ("GET", "/not.php", {}, 304, None),
+    ("GET", "/reset.php", {}, 205, True),
+    ("GET", "/reset.php?flush", {}, 205, True),
     ("OPTIONS", "*", {}, 204, False),
 ])
 def test_answers_without_body(shared, method, target, headers, status, has_length):
