@@ -97,6 +97,10 @@ static json_t *limits_of(const struct pool_settings *set)
     json_t *limits = json_object();
     json_object_set_new(limits, "workers_min", number(set->workers_min));
     json_object_set_new(limits, "workers_max", number(set->workers_max));
+    json_object_set_new(limits, "busy_max",
+                        !set->busy_max                   ? json_string("auto")
+                        : set->busy_max == POOL_BUSY_ANY ? json_string("all")
+                                                         : number(set->busy_max));
     json_object_set_new(limits, "queue", number(set->queue_max));
     json_object_set_new(limits, "queue_time_ms", number(set->queue_us / 1000));
     json_object_set_new(limits, "request_time_ms", number(set->request_us / 1000));
@@ -158,6 +162,8 @@ static json_t *app_of(const struct pool_report *r)
     json_decref(info);
     json_object_set_new(app, "starting", number(r->starting));
     json_object_set_new(app, "held_by", r->held_by.len ? text(r->held_by) : json_null());
+    json_object_set_new(app, "busy_max",
+                        r->busy_max == POOL_BUSY_ANY ? json_null() : number(r->busy_max));
     json_object_set_new(app, "limits", limits_of(&r->set));
     json_t *queue = json_object();
     json_object_set_new(queue, "waiting", number(r->queued));

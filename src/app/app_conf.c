@@ -21,6 +21,30 @@ static const char *const ABORT_WORDS[] = {"stop", "finish", NULL};
 
 STATIC_ASSERT(LSAPI_BACKEND_STOP == 0 && LSAPI_BACKEND_FINISH == 1);
 
+// auto, all or a number, kept as in struct pool_settings.
+static bool busy_parse(const struct key *key, const struct tree_node *node, struct arena *a,
+                       void *field, struct err *err)
+{
+    int64_t *out = field;
+    if (!key_args_check(key, node, 1, 1, err))
+        return false;
+    if (!str_eq(node->args[0], STR("auto")) && !str_eq(node->args[0], STR("all")))
+        return KEY_INT.parse(key, node, a, field, err);
+    *out = str_eq(node->args[0], STR("auto")) ? 0 : (int64_t)POOL_BUSY_ANY;
+    return true;
+}
+
+static void busy_print(const struct key *key, const void *field, struct buf *out)
+{
+    const int64_t *max = field;
+    if (*max == 0 || *max == (int64_t)POOL_BUSY_ANY)
+        buf_fmt(out, "%s", *max ? "all" : "auto");
+    else
+        KEY_INT.print(key, field, out);
+}
+
+static const struct key_type BUSY_TYPE = {"auto|all|int", "auto|all|N", busy_parse, busy_print};
+
 // Rows of the block, in the order of the manual.
 static const struct key BLOCK_KEYS[] = {
     {
@@ -50,6 +74,23 @@ static const struct key BLOCK_KEYS[] = {
             "when requests wait and leave when they were idle for the time of `idle`.",
         .example = "1..8",
         .def_words = "0 to four for each processor",
+    },
+    {
+        .name = "busy_max",
+        .type = &BUSY_TYPE,
+        .offset = offsetof(struct app_conf, busy_max),
+        .scopes = KEY_APP,
+        .def = "auto",
+        .min = 1,
+        .max = SCOREBOARD_RECORDS_MAX,
+        .unit = "workers",
+        .help =
+            "Most workers that have a request at the same time. Pages that only compute are served faster when "
+            "no more of them run than there are processors; pages that wait, for a database say, need more. With "
+            "auto this is measured ten times a second while requests wait: as many workers are busy as can "
+            "keep all processors busy, and one; requests that run for more than a second are not counted. "
+            "all: every worker. `godwit apps` shows the number in force as busy_max.",
+        .example = "all",
     },
     {
         .name = "command",
@@ -585,6 +626,7 @@ static struct pool_settings settings_of(const struct app_conf *app)
         .digest = app_conf_digest(app),
         .workers_min = (uint32_t)app->workers.min,
         .workers_max = (uint32_t)app->workers.max,
+        .busy_max = (uint32_t)app->busy_max,
         .queue_max = (uint32_t)app->queue_max,
         .queue_us = (uint64_t)app->queue_ms * 1000,
         .idle_us = (uint64_t)app->idle_ms * 1000,

@@ -36,6 +36,7 @@ struct app_conf {
     int abort; // enum lsapi_backend_abort
     struct key_words extensions;
     int64_t response_buffer_bytes, response_spool_bytes, spool_quota_bytes;
+    int64_t busy_max; // as in struct pool_settings
     bool stream_request;
     bool keep_children;
 

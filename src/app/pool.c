@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/pool_busy.h"
 #include "app/pool_look.h"
 #include "app/pool_restart.h"
 #include "app/pool_state.h"
@@ -83,14 +84,14 @@ static void enqueue(struct pool *p, struct ticket *t, uint64_t now_us)
 // NULL when none is idle.
 static struct pool_worker *take_idle(struct pool *p, struct thread *t)
 {
-    struct pool_worker *w;
-    while ((w = pick_idle(p, t)) != NULL) {
+    struct pool_worker *w = NULL;
+    while (pool_busy_has_room(p) && (w = pick_idle(p, t)) != NULL) {
         ASSERT_DEBUG(p->queue.count == 0);
         pool_worker_take(w);
         if (pool_worker_own(w, t))
-            break;
+            return w;
     }
-    return w;
+    return NULL;
 }
 
 static struct slot *acquire(struct endpoint *ep, struct ticket *t)
@@ -123,8 +124,10 @@ static void cancel(struct endpoint *ep, struct ticket *t)
         pool_queue_remove(&p->queue, t);
     else if (state != POOL_TICKET_NONE)
         list_remove(&t->node);
-    if (state == POOL_TICKET_GRANTED)
+    if (state == POOL_TICKET_GRANTED) {
         pool_worker_offer(worker_of(t->slot));
+        pool_busy_use_idle(p);
+    }
     t->state = POOL_TICKET_NONE;
     pool_state_unlock();
 }
@@ -187,6 +190,7 @@ static void release(struct endpoint *ep, struct slot *slot, enum slot_outcome ou
         pool_worker_judge(w, anon_kib);
     }
     give_back(w, outcome);
+    pool_busy_use_idle(p);
     pool_state_unlock();
 }
 
@@ -235,7 +239,8 @@ static bool refuses(struct endpoint *ep, struct exchange *ex, enum endpoint_fail
     char text[POOL_FAILURE_BYTES + 256];
     size_t len = 0;
     pool_state_lock();
-    bool refused = list_is_empty(&p->idle) && is_hopeless(p, ex, pool_state_now_us(), out_failure);
+    bool has_slot = !list_is_empty(&p->idle) && pool_busy_has_room(p);
+    bool refused = !has_slot && is_hopeless(p, ex, pool_state_now_us(), out_failure);
     if (refused)
         len = failure_text(p, *out_failure, text, sizeof text);
     pool_state_unlock();
@@ -264,6 +269,7 @@ static enum delivery open_ticket(struct ticket *t, struct thread *thread)
     if (is_hopeless(p, t->exchange, now_us, &t->failure))
         return DELIVERY_FAILURE;
     enqueue(p, t, now_us);
+    pool_busy_use_idle(p);
     return DELIVERY_QUEUED;
 }
 
@@ -309,6 +315,7 @@ void pool_open(const struct pool_link *link, struct thread *control, unsigned th
     ASSERT(!pool_state.control);
     pool_state.link = *link;
     pool_state.control = control;
+    pool_state.cpu_count = proc_cpu_count();
     list_init(&pool_state.all);
     list_init(&pool_state.free_workers);
     list_init(&pool_state.orders);
@@ -435,6 +442,8 @@ void pool_commit(const struct pool_settings *settings, size_t count,
         set_in_force(p, &settings[i]);
         measures = measures || settings[i].memory_max_bytes;
     }
+    list_foreach(&pool_state.all, struct pool, node, p)
+        pool_busy_use_idle(p); // more of them may be busy now
     atomic_store_explicit(&pool_state.measures, measures, memory_order_relaxed);
     pool_state_due(0);
     pool_state_unlock();
@@ -451,18 +460,21 @@ static struct pool_worker *lock_worker(struct str app, uint32_t id)
     return w;
 }
 
-// What the worker shares with its spawner, as it says on the scoreboard. Places are given lowest
-// first; one that has none yet shares nothing.
-static uint64_t fork_kib(const struct pool *p, uint32_t id, int32_t pid)
+// Finds the worker's place on the scoreboard, and what it shares with its spawner, as it says
+// there. Places are given lowest first; one that has none yet shares nothing.
+static void find_place(struct pool_worker *w)
 {
+    const struct pool *p = w->pool;
     uint32_t places = 2 * pool_state_alive(p) + POOL_BOARD_SPARE;
     struct scoreboard_record record;
     for (uint32_t i = 0; p->board && i < places && i < SCOREBOARD_RECORDS_MAX; i++) {
-        if (scoreboard_get(p->board, i, &record) && record.worker_id == id
-            && record.pid == (uint32_t)pid)
-            return record.anon_kib_at_fork;
+        if (!scoreboard_get(p->board, i, &record) || record.worker_id != w->slot.worker_id
+            || record.pid != (uint32_t)w->slot.worker_pid)
+            continue;
+        w->place = i;
+        w->fork_kib = record.anon_kib_at_fork;
+        return;
     }
-    return 0;
 }
 
 // Notes a start that came to nothing; the next one waits longer each time. Lock held.
@@ -526,7 +538,7 @@ void pool_ready(struct str app, uint32_t id, int32_t pid, int fd)
         p->proved = p->generation;
         pool_restart_proved(p);
     }
-    w->fork_kib = fork_kib(p, id, pid);
+    find_place(w);
     bool replaces = w->replaces;
     pool_worker_offer(w);
     if (replaces)

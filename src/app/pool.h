@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "core/spool_file.h"
 #include "core/thread.h"
+#include "os/proc.h"
 #include "wire/scoreboard.h"
 
 struct pool;
@@ -28,15 +29,19 @@ struct pool_link {
     void (*app_idle)(void *arg, struct str app);                  // its spawner may leave
     // The outcome of pool_restart: `text` says why the new workers could not be started.
     void (*restarted)(void *arg, struct str app, bool ok, struct str text);
-    uint64_t (*now_us)(void);        // NULL: the monotonic clock
-    uint64_t (*anon_kib)(pid_t pid); // NULL: of /proc; any thread
+    uint64_t (*now_us)(void);                         // NULL: the monotonic clock
+    uint64_t (*anon_kib)(pid_t pid);                  // NULL: of /proc; any thread
+    bool (*times)(pid_t pid, struct proc_times *out); // NULL: of /proc
     void *arg;
 };
+
+#define POOL_BUSY_ANY UINT32_MAX
 
 struct pool_settings {
     struct str name;
     uint64_t digest; // of what running workers depend on
     uint32_t workers_min, workers_max;
+    uint32_t busy_max;    // of them, that have a request at once; 0: as measured; POOL_BUSY_ANY
     uint32_t queue_max;   // waiting requests
     uint64_t queue_us;    // longest wait
     uint64_t idle_us;     // a worker above workers_min leaves after it

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "app/pool_busy.h"
 #include "app/pool_restart.h"
 #include "app/pool_room.h"
 #include "app/pool_state.h"
@@ -40,12 +41,19 @@ static bool has_room(const struct pool *p)
            && p->counts[POOL_WORKER_STARTING] < POOL_STARTS_AT_ONCE;
 }
 
+static uint32_t more_of_use(const struct pool *p)
+{
+    uint32_t max = pool_busy_max(p);
+    return max > coming(p) ? max - coming(p) : 0;
+}
+
 void pool_look_queued(struct pool *p, uint64_t now_us)
 {
     if (p->queue.count == 1)
         pool_state_due(now_us + p->set.queue_us);
+    pool_state_due(pool_busy_queued(p, now_us));
     const struct ticket *head = pool_queue_oldest(&p->queue);
-    if (head && has_room(p) && p->queue.count > p->counts[POOL_WORKER_STARTING])
+    if (head && has_room(p) && more_of_use(p) && p->queue.count > p->counts[POOL_WORKER_STARTING])
         pool_state_due(head->queued_us + pace_us(p));
 }
 
@@ -116,13 +124,17 @@ static uint32_t wanted_starts(const struct pool *p, uint64_t now_us, uint64_t *n
     uint32_t wanted = 0;
     if (coming(p) < p->set.workers_min)
         wanted = p->set.workers_min - coming(p);
+    // More than may be busy at once would be of no use.
+    uint32_t room = more_of_use(p);
+    uint32_t queued = p->queue.count > starting ? p->queue.count - starting : 0;
+    queued = queued < room ? queued : room;
     const struct ticket *head = pool_queue_oldest(&p->queue);
-    if (head && p->queue.count > starting) {
+    if (head && queued) {
         uint64_t at_us = head->queued_us + pace_us(p);
         if (at_us > now_us)
             *next_us = earlier(*next_us, at_us);
-        else if (p->queue.count - starting > wanted)
-            wanted = p->queue.count - starting;
+        else if (queued > wanted)
+            wanted = queued;
     }
     // After a failure one try at a time.
     if (p->failures && wanted)
@@ -203,6 +215,7 @@ static uint64_t look_at(struct pool *p, uint64_t now_us)
     next_us = earlier(next_us, retire_idle(p, now_us));
     next_us = earlier(next_us, start_workers(p, now_us));
     refuse_hopeless(p);
+    next_us = earlier(next_us, pool_busy_look(p, now_us));
     next_us = earlier(next_us, let_spawner_go(p, now_us));
     if (!p->in_force && p->refs == 0 && list_is_empty(&p->workers) && p->queue.count == 0)
         pool_state_free(p);
@@ -286,6 +299,7 @@ void pool_look(void)
     else
         loop_timer_start(loop, &pool_state.look_timer, next_us > now_us ? next_us - now_us : 0);
     pool_state_unlock();
+    pool_busy_measure();
     send_orders();
 }
 

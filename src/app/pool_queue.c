@@ -149,7 +149,9 @@ struct ticket *pool_queue_pop(struct pool_queue *q)
     if (q->count == 0)
         return NULL;
     struct pool_client *c = next_client(q);
-    struct ticket *t = CONTAINER_OF(list_first(&c->tickets), struct ticket, node);
+    struct list_node *first = list_first(&c->tickets);
+    ASSERT(first);
+    struct ticket *t = CONTAINER_OF(first, struct ticket, node);
     take_out(q, t);
     list_remove(&c->node);
     list_push_back(&q->later, &c->node);

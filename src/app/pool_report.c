@@ -2,6 +2,7 @@
 // pool_report -- see pool_report.h.
 #include "app/pool_report.h"
 
+#include "app/pool_busy.h"
 #include "app/pool_state.h"
 #include "base/assert.h"
 #include "os/fd.h"
@@ -40,6 +41,7 @@ static void copy_pool(const struct pool *p, uint64_t now_us, struct arena *a,
         .name = arena_dup(a, p->endpoint.name),
         .in_force = p->in_force,
         .set = p->set,
+        .busy_max = pool_busy_max(p),
         .queued = p->queue.count,
         .starting = p->counts[POOL_WORKER_STARTING],
         .generation = p->generation,
@@ -153,7 +155,7 @@ static void check_pool(const struct pool *p)
     for (size_t i = 0; i < POOL_WORKER_STATES; i++)
         ASSERT(counts[i] == p->counts[i]);
     ASSERT(idle == p->counts[POOL_WORKER_IDLE] && queued == p->queue.count);
-    ASSERT(!idle || !queued);
+    ASSERT(!idle || !queued || !pool_busy_has_room(p));
     ASSERT(p->counts[POOL_WORKER_STARTING] <= POOL_STARTS_AT_ONCE + 2);
 }
 

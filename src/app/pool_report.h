@@ -26,6 +26,7 @@ struct pool_report {
     struct str name;
     bool in_force;
     struct pool_settings set;
+    uint32_t busy_max; // workers that may have a request at once; POOL_BUSY_ANY
     uint32_t queued;
     uint32_t starting; // workers that have no process yet, as far as we know
     uint64_t oldest_wait_ms;

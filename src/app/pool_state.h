@@ -13,7 +13,8 @@
 //   ticket: QUEUED --grant--> GRANTED --inbox--> on_slot
 //              '----fail----> FAILED ---inbox--> on_failed       cancel leaves each of them
 //
-// Invariants (pool_check): idle workers and waiting tickets exclude each other; each worker is in
+// Invariants (pool_check): while tickets wait, workers are idle only because as many as may be are
+// busy; each worker is in
 // its pool's list and counted under its state; only IDLE and BUSY ones have a descriptor; a slot
 // has a user only while BUSY; starts never exceed the maximum by more than the one that proves a
 // new generation and the one that replaces a worn worker.
@@ -54,6 +55,29 @@ enum pool_worker_state {
 
 enum { POOL_TICKET_NONE, POOL_TICKET_QUEUED, POOL_TICKET_GRANTED, POOL_TICKET_FAILED };
 
+// What a worker has done since it was started.
+struct pool_busy_facts {
+    uint64_t at_us; // 0: not looked at yet
+    uint64_t ran_us, lined_up_us, had_request_us;
+};
+
+// What several have done in a while, in which they had requests.
+struct pool_busy_sums {
+    uint64_t ran_us, waited_us; // waited: for something else than a processor
+    uint64_t wall_us;
+};
+
+// How many may be busy at once; see pool_busy.h.
+struct pool_busy {
+    uint32_t max;        // 0: any number
+    uint32_t long_count; // of those that are busy for long: not counted
+    bool waited;         // somebody has, since the last look
+    bool is_due;
+    uint64_t looked_us, measured_us;
+    uint64_t server_us, server_at_us; // what the server had computed, when
+    struct pool_busy_sums average;
+};
+
 // Never given back to the heap while loops run: a loop may hold an event for its watch.
 struct pool_worker {
     struct slot slot;
@@ -74,6 +98,8 @@ struct pool_worker {
     uint64_t fork_kib;              // anonymous memory that it shares with its spawner
     uint64_t own_kib;               // the rest, as measured last
     uint64_t measured_us;           // when; of whoever has taken the slot
+    uint32_t place;                 // on the scoreboard
+    struct pool_busy_facts facts;   // as seen last
     _Atomic(struct thread *) owner; // who has taken the slot; NULL: nobody
 };
 
@@ -88,6 +114,7 @@ struct pool {
     unsigned refs;
 
     struct pool_queue queue;
+    struct pool_busy busy;
     struct list idle; // workers, last used first
     struct list workers;
     uint32_t counts[POOL_WORKER_STATES];
@@ -153,6 +180,7 @@ struct pools {
     struct list orders;
     uint32_t next_id;
     bool orphaned; // the keeper is gone
+    unsigned cpu_count;
     struct pool_limits limits;
     uint64_t own_kib;      // of all workers
     _Atomic bool measures; // some limit needs it

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "app/pool_busy.h"
 #include "app/pool_room.h"
 #include "base/assert.h"
 #include "base/mem.h"
@@ -74,6 +75,8 @@ struct pool_worker *pool_worker_start(struct pool *p)
         w->requests_max += random_u64() % (2 * tenth + 1) - tenth;
     w->worn = w->replaces = w->leaves = false;
     w->fork_kib = w->own_kib = w->measured_us = 0;
+    w->place = 0;
+    w->facts = (struct pool_busy_facts){0};
     w->slot.fd = FD_NONE;
     w->slot.watch.on_ready = on_watch;
     w->slot.endpoint = &p->endpoint;
@@ -197,7 +200,10 @@ void pool_worker_offer(struct pool_worker *w)
         pool_state_due(0);
         return;
     }
-    struct ticket *t = pool_queue_pop(&p->queue);
+    // One that comes from a request is counted as busy itself.
+    bool may = w->state == POOL_WORKER_BUSY ? p->counts[POOL_WORKER_BUSY] <= pool_busy_max(p)
+                                            : pool_busy_has_room(p);
+    struct ticket *t = may ? pool_queue_pop(&p->queue) : NULL;
     if (t) {
         pool_worker_take(w);
         t->slot = &w->slot;

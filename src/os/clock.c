@@ -20,6 +20,12 @@ uint64_t clock_mono_us(void)
     return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
+uint64_t clock_cpu_us(void)
+{
+    struct timespec ts = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
 int64_t clock_wall_us(void)
 {
     struct timespec ts = read_clock(CLOCK_REALTIME);

@@ -282,17 +282,35 @@ unsigned proc_cpu_count(void)
     return count > 0 ? (unsigned)count : 1;
 }
 
-uint64_t proc_anon_kib(pid_t pid)
+// What /proc has in a file of one line about a process; empty when it can't be read.
+static struct str proc_line(pid_t pid, const char *name, char room[static 128])
 {
-    char path[32];
-    char text[128];
-    snprintf(path, sizeof path, "/proc/%d/statm", pid);
+    char path[48];
+    (void)snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
-    ssize_t got = fd_read(fd, text, sizeof text);
+        return (struct str){0};
+    ssize_t got = fd_read(fd, room, 128);
     fd_close(&fd);
-    struct str rest = str_n(text, got > 0 ? (size_t)got : 0);
+    return str_n(room, got > 0 ? (size_t)got : 0);
+}
+
+bool proc_times(pid_t pid, struct proc_times *out)
+{
+    char room[128];
+    struct str rest = proc_line(pid, "schedstat", room);
+    uint64_t ran_ns;
+    uint64_t lined_up_ns;
+    if (!str_to_u64(str_cut(&rest, ' '), &ran_ns) || !str_to_u64(str_cut(&rest, ' '), &lined_up_ns))
+        return false;
+    *out = (struct proc_times){ran_ns / 1000, lined_up_ns / 1000};
+    return true;
+}
+
+uint64_t proc_anon_kib(pid_t pid)
+{
+    char room[128];
+    struct str rest = proc_line(pid, "statm", room);
     uint64_t resident;
     uint64_t shared;
     str_cut(&rest, ' ');

@@ -89,6 +89,15 @@ unsigned proc_cpu_count(void);
 // 0 when it can't be read. One small read of /proc. Any thread.
 uint64_t proc_anon_kib(pid_t pid);
 
+struct proc_times {
+    uint64_t ran_us;      // on a processor
+    uint64_t lined_up_us; // could run, and waited for a processor
+};
+
+// proc_times reads what the first thread of `pid` has done since it was started. False when the
+// kernel does not tell. One small read of /proc. Any thread.
+MUST_USE bool proc_times(pid_t pid, struct proc_times *out);
+
 // proc_harden gives up for good what exec could win (setuid programs), and, when `on`, keeps other
 // processes of the same user out of our memory. 0 or -errno.
 MUST_USE int proc_harden(bool on);

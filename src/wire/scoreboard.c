@@ -43,6 +43,7 @@ void scoreboard_reset(struct scoreboard_record *board, uint32_t index, uint32_t 
     rec->since_us = now_us;
     rec->requests = 0;
     rec->anon_kib_at_fork = anon_kib;
+    rec->busy_us = 0;
     rec->url_len = 0;
     write_end(rec);
 }
@@ -52,6 +53,8 @@ void scoreboard_set(struct scoreboard_record *board, uint32_t index, enum scoreb
 {
     struct scoreboard_record *rec = record_need(board, index);
     write_begin(rec);
+    if (rec->state == SCOREBOARD_READING || rec->state == SCOREBOARD_RUNNING)
+        rec->busy_us += now_us - rec->since_us;
     rec->state = state;
     rec->since_us = now_us;
     write_end(rec);

@@ -34,9 +34,10 @@ struct scoreboard_record {
     uint64_t since_us;         // monotonic, of the last change of state
     uint64_t requests;         // begun
     uint64_t anon_kib_at_fork; // anonymous memory right after fork: shared with the spawner
+    uint64_t busy_us;          // with requests, up to since_us
     uint16_t url_len;
     char url[SCOREBOARD_URL_MAX];
-    char unused[512 - 4 - 3 * 4 - 3 * 8 - 2 - SCOREBOARD_URL_MAX];
+    char unused[512 - 4 - 3 * 4 - 4 * 8 - 2 - SCOREBOARD_URL_MAX];
 };
 
 #define SCOREBOARD_BYTES (SCOREBOARD_RECORDS_MAX * sizeof(struct scoreboard_record))

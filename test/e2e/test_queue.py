@@ -10,6 +10,7 @@ import pytest
 
 from support import wait
 from support.http import Closed, Connection, format_request
+from support.load import Load
 
 WAIT = "<?php while (!file_exists('%s/open')) { usleep(5000); clearstatcache(); } echo 'ok';"
 HEAD = "POST /%s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n"
@@ -132,6 +133,31 @@ def test_running_request_whose_client_closes_its_direction(app, directive, end):
     wait.until((app.data / "end").exists, 10, "the script has ended")
     wait.until(lambda: (app.data / "end").read_text() == end, 5, f"it was {end}")
     assert app.get("/hello.php").status == 200
+
+
+def test_no_more_are_busy_than_named(app):
+    app.php("workers 4..4; busy_max 2;")
+    wait.until(lambda: len(app.app()["workers"]) == 4, 10, "the workers")
+    held = [app.connect(30) for _ in range(6)]
+    for c in held:
+        c.send(format_request("GET", "/wait.php"))
+    wait.until(lambda: app.app()["queue"]["waiting"] == 4, 10, "two are busy, the others wait")
+    assert sorted(w["state"] for w in app.app()["workers"]) == ["idle", "idle", "running", "running"]
+    assert app.app()["busy_max"] == app.app()["limits"]["busy_max"] == 2
+    (app.data / "open").touch()
+    assert [c.read().text for c in held] == ["ok"] * 6
+
+
+def test_pages_that_wait_keep_all_workers(app):
+    """As for a database; see the unit tests for pages that compute."""
+    app.file("sleep.php", "<?php usleep(20000); echo 'ok';")
+    app.php("workers 8..8;")
+    with Load(app.address, "/sleep.php", clients=16) as load:
+        for _ in range(10):
+            load.wait_done(50)
+            assert app.app()["busy_max"] is None and app.app()["limits"]["busy_max"] == "auto"
+        wait.until(lambda: [w["state"] for w in app.app()["workers"]] == ["running"] * 8, 10, "all are busy")
+    assert not load.failures
 
 
 def crowd(app, count: int, target: str):

@@ -71,6 +71,18 @@ static uint64_t anon_kib(pid_t pid)
     return 0;
 }
 
+static bool times(pid_t pid, struct proc_times *out)
+{
+    for (size_t i = 0; i < play.process_count; i++) {
+        const struct process *p = &play.processes[i];
+        if ((int32_t)(p->id & 0xffff) != pid || !(p->times.ran_us | p->times.lined_up_us))
+            continue;
+        *out = p->times;
+        return true;
+    }
+    return false;
+}
+
 static uint64_t clock_now(void)
 {
     return play.now_us;
@@ -214,8 +226,15 @@ int play_open_case(void **state)
     struct loop *loop = loop_new(&error);
     assert_non_null(loop);
     thread_init(&play.thread, 0, loop, NULL);
-    struct pool_link link = {on_start,  on_signal, on_app_idle, on_restarted,
-                             clock_now, anon_kib,  NULL};
+    struct pool_link link = {
+        .start = on_start,
+        .signal = on_signal,
+        .app_idle = on_app_idle,
+        .restarted = on_restarted,
+        .now_us = clock_now,
+        .anon_kib = anon_kib,
+        .times = times,
+    };
     pool_open(&link, &play.thread, 1);
     pool_thread_start(&play.thread);
     play.pool = pool_ref(STR("shop"));

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "app/pool.h"
+#include "os/proc.h"
 
 #define SECOND_US          UINT64_C(1000000)
 #define PLAY_CLIENTS_MAX   64
@@ -19,7 +20,8 @@ struct process {
     uint32_t id;
     struct str app;
     uint64_t anon_kib;
-    int peer; // the worker's end; FD_NONE: not ready yet, or closed
+    int peer;                // the worker's end; FD_NONE: not ready yet, or closed
+    struct proc_times times; // what it has done; all 0: the kernel does not tell
     bool alive;
     bool kill_wanted;
 };

@@ -81,6 +81,7 @@ static void act_on_settings(void)
     set.digest = chance(3);
     set.workers_min = chance(3);
     set.workers_max = set.workers_min + 1 + chance(8);
+    set.busy_max = chance(4);
     set.queue_max = chance(40);
     set.requests_max = chance(2) * 20;
     play.limits.workers_max = chance(3) * 3;

@@ -336,6 +336,9 @@ static void facts_about_this_process(void **state)
     assert_true(proc_cpu_count() >= 1);
     assert_true(proc_anon_kib(getpid()) > 0);
     assert_int_equal(proc_anon_kib(-1), 0);
+    struct proc_times times;
+    assert_true(proc_times(getpid(), &times) && times.ran_us > 0);
+    assert_false(proc_times(-1, &times));
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     assert_int_equal(proc_raise_files_limit(), limit.rlim_max);
     assert_true(proc_die_with_parent(0, getppid()));

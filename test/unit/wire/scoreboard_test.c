@@ -37,6 +37,13 @@ static void a_worker_shows_its_life(void **state)
     assert_int_equal(rec.state, SCOREBOARD_IDLE);
     assert_int_equal(rec.since_us, 3000);
     assert_int_equal(rec.requests, 1);
+    assert_int_equal(rec.busy_us, 1000);
+
+    scoreboard_begin(board, 3, STR("GET"), STR("/"), 5000);
+    scoreboard_set(board, 3, SCOREBOARD_RUNNING, 5300);
+    scoreboard_set(board, 3, SCOREBOARD_IDLE, 5500);
+    assert_true(scoreboard_get(board, 3, &rec));
+    assert_int_equal(rec.busy_us, 1500);
 }
 
 static void a_long_url_is_cut(void **state)
