@@ -16,6 +16,7 @@
 #define TAIL_BYTES   (2 * LSAPI_HEAD_BYTES) // RESP_END, CONN_CLOSE
 #define HEAD_BYTES   (LSAPI_RESP_FIXED_BYTES + 2 * CONN_LINES_MAX)
 #define PIECES_MAX   16 // of fd_writev
+#define SMALL_BYTES  ((size_t)1024)
 
 STATIC_ASSERT(HEAD_BYTES + CONN_LINE_BYTES_MAX <= 65535 + 1024);
 
@@ -185,9 +186,11 @@ static bool drain(struct conn *c)
 
 static bool line_is_clean(struct str s)
 {
-    for (size_t i = 0; i < s.len; i++)
-        if (s.ptr[i] == '\r' || s.ptr[i] == '\n' || !s.ptr[i])
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.ptr[i];
+        if (c <= '\r' && (c == '\r' || c == '\n' || !c))
             return false;
+    }
     return true;
 }
 
@@ -234,11 +237,29 @@ static struct iovec piece_of(struct str s)
     return piece;
 }
 
+// Sends what is small in one piece, which is the cheaper call. False: it is not small.
+static bool send_small(struct conn *c, const struct iovec *pieces, size_t count, ssize_t *out_sent)
+{
+    char room[SMALL_BYTES];
+    size_t len = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (pieces[i].iov_len > sizeof room - len)
+            return false;
+        if (pieces[i].iov_len)
+            memcpy(room + len, pieces[i].iov_base, pieces[i].iov_len);
+        len += pieces[i].iov_len;
+    }
+    *out_sent = fd_write(c->fd, str_n(room, len));
+    return true;
+}
+
 // Sends all pieces, which it uses up. 0 or -EPIPE.
 static int send_pieces(struct conn *c, struct iovec *pieces, size_t count)
 {
     while (count) {
-        ssize_t sent = fd_writev(c->fd, pieces, count);
+        ssize_t sent;
+        if (!send_small(c, pieces, count, &sent))
+            sent = fd_writev(c->fd, pieces, count);
         if (sent < 0) {
             break_off(c);
             return -EPIPE;

@@ -114,6 +114,9 @@ static void add_origin(struct exchange *ex, struct cgi_env *env)
 static void add_request(struct exchange *ex, const struct cgi_env_script *script,
                         struct cgi_env *env)
 {
+    // First what workers look for by name in every request.
+    add(env, STR("REQUEST_URI"), request_uri(ex->req.target));
+    add(env, STR("SERVER_PROTOCOL"), protocol_text(ex->req.version));
     add(env, STR("DOCUMENT_ROOT"), script->document_root);
     if (script->context_root.len) {
         add(env, STR("CONTEXT_PREFIX"), script->context_prefix);
@@ -121,10 +124,8 @@ static void add_request(struct exchange *ex, const struct cgi_env_script *script
     }
     add(env, STR("SCRIPT_FILENAME"), script->file);
     add(env, STR("GATEWAY_INTERFACE"), STR("CGI/1.1"));
-    add(env, STR("SERVER_PROTOCOL"), protocol_text(ex->req.version));
     add(env, STR("REQUEST_METHOD"), ex->req.method_text);
     add(env, STR("QUERY_STRING"), ex->req.query);
-    add(env, STR("REQUEST_URI"), request_uri(ex->req.target));
     add(env, STR("SCRIPT_NAME"), script->name);
     if (script->path_info.len) {
         add(env, STR("PATH_INFO"), script->path_info);
@@ -200,8 +201,8 @@ void cgi_env_make(struct exchange *ex, const struct cgi_env_script *script, int6
 {
     struct cgi_env env = {0};
     env.vars = arena_array(&ex->arena, struct lsapi_pair, VARS_MAX);
-    add_connection(ex, &env);
     add_request(ex, script, &env);
+    add_connection(ex, &env);
     add_origin(ex, &env);
     ASSERT(env.var_count <= VARS_MAX);
     add_headers(ex, body_bytes, &env);

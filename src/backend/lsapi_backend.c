@@ -16,7 +16,6 @@
 #include "backend/lsapi_recv.h"
 #include "backend/lsapi_send.h"
 #include "base/assert.h"
-#include "base/mem.h"
 #include "http/status.h"
 #include "log/log.h"
 #include "os/fd.h"
@@ -53,13 +52,7 @@ static void free_if_unused(struct lsapi_conv *conv)
         return;
     ASSERT(!loop_timer_is_armed(&conv->grace));
     ASSERT(conv->state == LSAPI_CONV_OVER && !loop_timer_is_armed(&conv->timer));
-    lsapi_answer_done(&conv->answer);
-    buf_done(&conv->unsent);
-    buf_done(&conv->hold);
-    buf_done(&conv->line);
-    mem_free(conv->parser);
-    conv->magic = 0;
-    mem_free(conv);
+    lsapi_conv_free(conv);
 }
 
 static void clock_stop(struct lsapi_conv *conv)
@@ -550,23 +543,13 @@ static void take_at_once(struct lsapi_conv *conv)
 void lsapi_backend_serve(struct exchange *ex, const struct lsapi_backend_conf *conf,
                          const struct cgi_env_script *script)
 {
-    struct lsapi_conv *conv = mem_new(struct lsapi_conv);
-    *conv = (struct lsapi_conv){
-        .magic = LSAPI_CONV_MAGIC,
-        .state = LSAPI_CONV_SPOOLING,
-        .exchange = ex,
-        .thread = ex->thread,
-        .conf = *conf,
-        .script = *script,
-        .chunk = {.file = FD_NONE},
-        .head = {.length = -1},
-        .timer = {.on_expired = on_timeout},
-        .grace = {.on_expired = on_grace_over},
-        .grace_us = GRACE_US,
-    };
-    conv->parser = mem_alloc(lsapi_resp_size());
-    lsapi_resp_reset(conv->parser, &conv->hold);
-    lsapi_answer_init(&conv->answer, ex->thread);
+    struct lsapi_conv *conv = lsapi_conv_new(ex->thread);
+    conv->exchange = ex;
+    conv->conf = *conf;
+    conv->script = *script;
+    conv->timer.on_expired = on_timeout;
+    conv->grace.on_expired = on_grace_over;
+    conv->grace_us = GRACE_US;
     conv->answer.memory_max = conf->response_buffer_bytes;
     conv->answer.on_low = on_answer_low;
     conv->answer.on_written = on_answer_written;

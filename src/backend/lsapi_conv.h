@@ -71,3 +71,9 @@ struct lsapi_conv {
     uint64_t resumed_us; // when the clock was started last
     uint64_t left_us;    // of request_time, at that moment
 };
+
+// lsapi_conv_new makes one in the state SPOOLING, on the heap or of those that the thread keeps.
+struct lsapi_conv *lsapi_conv_new(struct thread *t);
+
+// lsapi_conv_free gives back what it holds, and itself.
+void lsapi_conv_free(struct lsapi_conv *conv);

@@ -102,7 +102,9 @@ enum lsapi_send_result lsapi_send_start(struct lsapi_conv *conv)
         {.iov_base = w.ptr, .iov_len = w.len},
         {.iov_base = (void *)(uintptr_t)conv->chunk.bytes.ptr, .iov_len = conv->chunk.bytes.len},
     };
-    ssize_t sent = fd_writev(conv->slot->fd, iov, conv->chunk.bytes.len ? 2 : 1);
+    // Without a body there is one piece: a cheaper call.
+    ssize_t sent = conv->chunk.bytes.len ? fd_writev(conv->slot->fd, iov, 2)
+                                         : fd_write(conv->slot->fd, wr_view(&w));
     if (sent < 0 && !is_full(sent))
         return LSAPI_SEND_LOST;
     size_t count = sent < 0 ? 0 : (size_t)sent;
