@@ -2,6 +2,8 @@
 // mime -- see mime.h.
 #include "http/mime.h"
 
+#include "http/mime_rare.h"
+
 enum { EXTENSION_BYTES_MAX = 16 };
 
 struct mime_row {
@@ -20,7 +22,7 @@ struct mime_row {
   STR_INIT(extension), STR_INIT(type), STR_INIT(type CHARSET) \
  }
 
-// In the order of str_cmp; the unit test checks it.
+// What is usual; the rest is in mime_rare.c. In the order of str_cmp; the unit test checks it.
 static const struct mime_row ROWS[] = {
     TYPE("3gp", "video/3gpp"),
     TYPE("3mf", "model/3mf"),
@@ -181,10 +183,8 @@ static struct str extension_of(struct str file_name, char room[EXTENSION_BYTES_M
     return str_n(room, extension.len);
 }
 
-static const struct mime_row *find(struct str file_name)
+static const struct mime_row *find(struct str extension)
 {
-    char room[EXTENSION_BYTES_MAX];
-    struct str extension = extension_of(file_name, room);
     size_t low = 0;
     size_t high = ARRAY_LEN(ROWS);
     while (low < high) {
@@ -202,14 +202,24 @@ static const struct mime_row *find(struct str file_name)
 
 struct str mime_find(struct str file_name)
 {
-    const struct mime_row *row = find(file_name);
-    return row ? row->type : (struct str){NULL, 0};
+    char room[EXTENSION_BYTES_MAX];
+    struct str extension = extension_of(file_name, room);
+    const struct mime_row *row = find(extension);
+    if (row)
+        return row->type;
+    struct str rare = mime_rare_find(extension);
+    return rare.ptr ? str_cut(&rare, ';') : rare;
 }
 
 struct str mime_content_type(struct str file_name)
 {
-    const struct mime_row *row = find(file_name);
-    return row ? row->content_type : STR("application/octet-stream");
+    char room[EXTENSION_BYTES_MAX];
+    struct str extension = extension_of(file_name, room);
+    const struct mime_row *row = find(extension);
+    if (row)
+        return row->content_type;
+    struct str rare = mime_rare_find(extension);
+    return rare.ptr ? rare : STR("application/octet-stream");
 }
 
 bool mime_is_compressible(struct str type)

@@ -30,8 +30,13 @@ static void names_have_types(void **state)
         {STR_INIT("x.woff2"), "font/woff2"},
         {STR_INIT("x.wasm"), "application/wasm"},
         {STR_INIT("x.avif"), "image/avif"},
-        {STR_INIT("x.3gp"), "video/3gpp"},       // first row
-        {STR_INIT("x.zst"), "application/zstd"}, // last row
+        {STR_INIT("x.3gp"), "video/3gpp"},                  // first row
+        {STR_INIT("x.zst"), "application/zstd"},            // last row
+        {STR_INIT("x.123"), "application/vnd.lotus-1-2-3"}, // of Debian's table: the first row
+        {STR_INIT("x.zone"), "text/dns"},                   // and the last
+        {STR_INIT("X.SH"), "application/x-sh"},
+        {STR_INIT("x.py"), "text/x-python"},
+        {STR_INIT("x.zmm"), "application/vnd.HandHeld-Entertainment+xml"},
         {STR_INIT(".html"), "text/html"},
         {STR_INIT("html"), NULL},
         {STR_INIT("a.html/b"), NULL},
@@ -74,6 +79,7 @@ static void text_has_a_charset(void **state)
     assert_true(str_eq(mime_content_type(STR("a.html")), STR("text/html; charset=utf-8")));
     assert_true(str_eq(mime_content_type(STR("a.js")), STR("text/javascript; charset=utf-8")));
     assert_true(str_eq(mime_content_type(STR("a.png")), STR("image/png")));
+    assert_true(str_eq(mime_content_type(STR("a.py")), STR("text/x-python; charset=utf-8")));
     assert_true(str_eq(mime_content_type(STR("a.json")), STR("application/json")));
     assert_true(str_eq(mime_content_type(STR("a")), STR("application/octet-stream")));
 }
