@@ -36,23 +36,6 @@ static struct str protocol_text(unsigned version)
     }
 }
 
-// A target in absolute form ("http://host/path?q") is shown from its path on. Apache shows it
-// whole; but applications take the variable for a path, and the host is in HTTP_HOST.
-static struct str request_uri(struct str target)
-{
-    if (target.len == 0 || target.ptr[0] == '/' || target.ptr[0] == '*')
-        return target;
-    static const struct str SCHEMES[] = {STR_INIT("http://"), STR_INIT("https://")};
-    for (size_t i = 0; i < ARRAY_LEN(SCHEMES); i++) {
-        if (!str_starts_nocase(target, SCHEMES[i]))
-            continue;
-        struct str rest = str_skip(target, SCHEMES[i].len);
-        size_t slash = str_find(rest, '/');
-        return slash < rest.len ? str_skip(rest, slash) : STR("/");
-    }
-    return target;
-}
-
 static struct str joined(struct arena *a, struct str left, struct str between, struct str right)
 {
     size_t size = left.len + between.len + right.len;
@@ -62,6 +45,26 @@ static struct str joined(struct arena *a, struct str left, struct str between, s
     wr_bytes(&w, right);
     ASSERT(wr_ok(&w));
     return wr_view(&w);
+}
+
+// A target in absolute form ("http://host/path?q") is shown from its path on. Apache shows it
+// whole; but applications take the variable for a path, and the host is in HTTP_HOST.
+static struct str request_uri(struct arena *a, struct str target)
+{
+    if (target.len == 0 || target.ptr[0] == '/' || target.ptr[0] == '*')
+        return target;
+    static const struct str SCHEMES[] = {STR_INIT("http://"), STR_INIT("https://")};
+    for (size_t i = 0; i < ARRAY_LEN(SCHEMES); i++) {
+        if (!str_starts_nocase(target, SCHEMES[i]))
+            continue;
+        struct str rest = str_skip(target, SCHEMES[i].len);
+        size_t slash = str_find(rest, '/');
+        size_t mark = str_find(rest, '?');
+        if (mark < slash) // "http://host?q"
+            return joined(a, STR("/"), STR(""), str_skip(rest, mark));
+        return slash < rest.len ? str_skip(rest, slash) : STR("/");
+    }
+    return target;
 }
 
 // What the client has called the server; if it has not, the site's own name.
@@ -115,7 +118,7 @@ static void add_request(struct exchange *ex, const struct cgi_env_script *script
                         struct cgi_env *env)
 {
     // First what workers look for by name in every request.
-    add(env, STR("REQUEST_URI"), request_uri(ex->req.target));
+    add(env, STR("REQUEST_URI"), request_uri(&ex->arena, ex->req.target));
     add(env, STR("SERVER_PROTOCOL"), protocol_text(ex->req.version));
     add(env, STR("DOCUMENT_ROOT"), script->document_root);
     if (script->context_root.len) {

@@ -168,6 +168,7 @@ static void targets_become_request_uris(void **state)
         {STR_INIT("http://h/a?b"), "/a?b"},
         {STR_INIT("HTTPS://h:1/"), "/"},
         {STR_INIT("http://h"), "/"},
+        {STR_INIT("http://h?a=/b"), "/?a=/b"},
         {STR_INIT("*"), "*"},
     };
 
