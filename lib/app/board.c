@@ -3,7 +3,6 @@
 #include "board.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "os/clock.h"
 #include "os/fd.h"
@@ -22,11 +21,10 @@ int board_map(int *fd)
     return rc;
 }
 
-void board_take(uint32_t index, uint32_t worker_id)
+void board_take(uint32_t index, uint32_t worker_id, pid_t pid)
 {
     if (!board || index >= SCOREBOARD_RECORDS_MAX)
         return;
-    pid_t pid = getpid();
     place = index;
     taken = true;
     scoreboard_reset(board, index, worker_id, (uint32_t)pid, clock_mono_us(), proc_anon_kib(pid));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/str.h"
 #include "wire/scoreboard.h"
@@ -11,8 +12,8 @@
 // board_map maps the scoreboard behind `fd`, which it closes. 0 or -errno.
 int board_map(int *fd);
 
-// board_take empties record `index` for this process.
-void board_take(uint32_t index, uint32_t worker_id);
+// board_take empties record `index` for the worker `pid`: this process, or one that it stands for.
+void board_take(uint32_t index, uint32_t worker_id, pid_t pid);
 
 // board_leave forgets the record, which another process keeps.
 void board_leave(void);

@@ -17,6 +17,7 @@
 #include "os/sock.h"
 #include "prefork.h"
 #include "spawner.h"
+#include "start.h"
 
 enum start {
     START_UNKNOWN,
@@ -58,17 +59,6 @@ int godwit_app_listen(const char *address)
     return rc;
 }
 
-// The descriptor that a variable names, close-on-exec from now on; FD_NONE when it names none.
-static int inherited(const char *name)
-{
-    const char *text = getenv(name);
-    uint64_t fd;
-    if (!text || !str_to_u64(str_c(text), &fd) || fd > INT32_MAX
-        || fd_set_cloexec((int)fd, true) < 0)
-        return FD_NONE;
-    return (int)fd;
-}
-
 // Takes the server's variables out of the environment, which the application shows around.
 static void forget_variables(void)
 {
@@ -100,15 +90,13 @@ static int preload(const struct godwit_app_hooks *hooks)
 static int run_under_godwit(const struct godwit_app_hooks *hooks, int argc, char **argv)
 {
     char app[64];
-    const char *name = getenv("GODWIT_APP");
-    struct spawner_start start = {.app = app,
-                                  .channel = inherited("GODWIT_CHANNEL"),
-                                  .board = inherited("GODWIT_BOARD"),
-                                  .keeper = getppid()};
-    snprintf(app, sizeof app, "%s", name ? name : "");
+    struct spawner_start start;
+    bool is_complete = start_read(&start);
+    snprintf(app, sizeof app, "%s", start.app);
+    start.app = app;
     forget_variables();
     proc_title_init(argc, argv);
-    if (start.channel == FD_NONE || fd_set_nonblock(start.channel, false) < 0) {
+    if (!is_complete) {
         fprintf(stderr, "godwit-app: GODWIT_CHANNEL does not name a socket\n");
         return 1;
     }

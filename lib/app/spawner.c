@@ -8,12 +8,16 @@
 //   exits spawner collects `between`, tells the keeper FORKED, sends GO through the gate worker
 //   reads GO: the keeper is its parent now
 //
+// The worker of a foreign program is served by a process of that one: the spawner connects to it
+// first, and what it forks is a minder.
+//
 // When the keeper dies, its workers get SIGTERM from the kernel, which a script can ignore. The
 // spawner sees the end of its channel; it stays until they are gone, and kills those that are late.
 #include "spawner.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +28,7 @@
 
 #include "base/assert.h"
 #include "board.h"
+#include "minder.h"
 #include "os/fd.h"
 #include "os/proc.h"
 #include "os/sig.h"
@@ -34,12 +39,14 @@
 
 #define GO         'g'
 #define OUTLIVE_MS 4000 // for the workers of a keeper that has died; as long as their grace time
+#define MINDED_MS  3000 // the same for a minded one: its minder kills it, and must be there still
 
 struct spawner {
     const struct godwit_app_hooks *hooks;
     const char *app;
     int channel;
     pid_t keeper;
+    const struct spawner_foreign *foreign;
     char room[IPC_BYTES_MAX];
 };
 
@@ -48,7 +55,20 @@ struct birth {
     uint32_t id, index;
     int errors[2]; // the worker's stderr: keeper's end, worker's end
     int gate[2];   // spawner's end, worker's end
+    // Of a foreign worker: the server's end of its connection, its process.
+    int connection, process;
+    pid_t pid;
 };
+
+static void close_birth(struct birth *b)
+{
+    for (int i = 0; i < 2; i++) {
+        fd_close(&b->errors[i]);
+        fd_close(&b->gate[i]);
+    }
+    fd_close(&b->connection);
+    fd_close(&b->process);
+}
 
 static int tell(struct spawner *s, const struct ipc_msg *msg, int fd)
 {
@@ -100,22 +120,27 @@ static int worker_failed(struct spawner *s, const struct birth *b, int status, c
     return 1;
 }
 
-static int worker_run(struct spawner *s, struct birth *b)
+static int mind(struct spawner *s, struct birth *b)
+{
+    struct ipc_msg ready = {.type = IPC_READY, .id = b->id, .pid = b->pid};
+    show_title(s, " (minder)");
+    board_take(b->index, b->id, b->pid);
+    int rc = tell(s, &ready, b->connection);
+    fd_close(&b->connection); // the server alone holds it
+    fd_close(&s->channel);
+    if (rc < 0)
+        return 1;
+    board_set(SCOREBOARD_IDLE);
+    return minder_wait(b->process, s->keeper, MINDED_MS);
+}
+
+static int serve(struct spawner *s, struct birth *b)
 {
     int pair[2];
     struct worker worker = {.hooks = s->hooks};
-    wards_forget();
-    fd_close(&b->errors[0]);
-    use_errors(b->errors[1]);
-    fd_close(&b->errors[1]);
-    sig_reset();
-    // A group of its own: the keeper can end it together with what it starts.
-    setpgid(0, 0);
-    if (!be_adopted(s, b))
-        return 1;
     quit_keeper(s->keeper);
     show_title(s, "");
-    board_take(b->index, b->id);
+    board_take(b->index, b->id, getpid());
     if (worker_boot(&worker) != 0)
         return worker_failed(s, b, 0, "the program's boot hook failed");
     int rc = fd_pair(SOCK_STREAM, pair);
@@ -131,6 +156,22 @@ static int worker_run(struct spawner *s, struct birth *b)
     board_set(SCOREBOARD_LEAVING);
     worker_leave(&worker);
     return 0;
+}
+
+static int worker_run(struct spawner *s, struct birth *b)
+{
+    wards_forget();
+    fd_close(&b->errors[0]);
+    use_errors(b->errors[1]);
+    fd_close(&b->errors[1]);
+    sig_reset();
+    // A group of its own: the keeper can end it together with what it starts.
+    setpgid(0, 0);
+    if (s->foreign)
+        minder_prepare();
+    if (!be_adopted(s, b))
+        return 1;
+    return s->foreign ? mind(s, b) : serve(s, b);
 }
 
 // ---- in the spawner
@@ -184,8 +225,18 @@ static void report_birth(struct spawner *s, struct birth *b, pid_t between)
     } else {
         fork_failed(s, b, WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD);
     }
-    fd_close(&b->errors[0]);
-    fd_close(&b->gate[0]);
+    close_birth(b);
+}
+
+// Has the foreign program serve one more connection.
+static int find_foreign(const struct spawner *s, struct birth *b)
+{
+    int fd = s->foreign->connect(s->foreign->arg, &b->pid);
+    if (fd < 0)
+        return fd;
+    b->connection = fd;
+    b->process = proc_pidfd(b->pid);
+    return b->process < 0 ? b->process : 0;
 }
 
 // True in the worker, whose exit status is *out_status then.
@@ -194,8 +245,12 @@ static bool give_birth(struct spawner *s, const struct ipc_msg *order, int *out_
     struct birth b = {.id = order->id,
                       .index = order->index,
                       .errors = {FD_NONE, FD_NONE},
-                      .gate = {FD_NONE, FD_NONE}};
-    int rc = fd_pipe(b.errors);
+                      .gate = {FD_NONE, FD_NONE},
+                      .connection = FD_NONE,
+                      .process = FD_NONE};
+    int rc = s->foreign ? find_foreign(s, &b) : 0;
+    if (rc == 0)
+        rc = fd_pipe(b.errors);
     if (rc == 0)
         rc = fd_pair(SOCK_STREAM, b.gate);
     pid_t between = rc == 0 ? fork() : -1;
@@ -205,10 +260,7 @@ static bool give_birth(struct spawner *s, const struct ipc_msg *order, int *out_
     }
     if (between < 0) {
         fork_failed(s, &b, rc < 0 ? -rc : errno);
-        for (int i = 0; i < 2; i++) {
-            fd_close(&b.errors[i]);
-            fd_close(&b.gate[i]);
-        }
+        close_birth(&b);
         return false;
     }
     report_birth(s, &b, between);
@@ -224,6 +276,25 @@ static int say_hello(struct spawner *s)
     return tell(s, &hello, FD_NONE);
 }
 
+// Waits for the keeper's next word; false when the foreign program has ended.
+static bool wait_for_order(const struct spawner *s)
+{
+    if (!s->foreign)
+        return true; // receiving waits
+    struct pollfd entries[] = {{.fd = s->channel, .events = POLLIN},
+                               {.fd = s->foreign->program, .events = POLLIN}};
+    while (poll(entries, ARRAY_LEN(entries), -1) < 0 && errno == EINTR)
+        continue;
+    return !entries[1].revents;
+}
+
+// Exit status when the keeper was heard to its end.
+static int part(void)
+{
+    wards_outlive(OUTLIVE_MS);
+    return 0;
+}
+
 int spawner_run(const struct godwit_app_hooks *hooks, const struct spawner_start *start)
 {
     static struct spawner spawner; // a packet's room is too large for the stack
@@ -236,6 +307,7 @@ int spawner_run(const struct godwit_app_hooks *hooks, const struct spawner_start
     s->app = start->app;
     s->channel = start->channel;
     s->keeper = start->keeper;
+    s->foreign = start->foreign;
     if (board != FD_NONE && board_map(&board) < 0)
         return 1;
     show_title(s, " (spawner)");
@@ -243,7 +315,9 @@ int spawner_run(const struct godwit_app_hooks *hooks, const struct spawner_start
         return 1;
     // From here on the end of the channel tells of the keeper's end.
     (void)proc_die_with_parent(0, s->keeper);
-    while (fd_receive(s->channel, s->room, sizeof s->room, &got) == 1 && got.len) {
+    while (wait_for_order(s)) {
+        if (fd_receive(s->channel, s->room, sizeof s->room, &got) != 1 || !got.len)
+            return part();
         for (size_t i = 0; i < got.fd_count; i++)
             fd_close(&got.fds[i]);
         if (!ipc_decode(str_n(s->room, got.len), &msg) || msg.type == IPC_LEAVE)
@@ -251,6 +325,5 @@ int spawner_run(const struct godwit_app_hooks *hooks, const struct spawner_start
         if (msg.type == IPC_FORK && give_birth(s, &msg, &status))
             return status;
     }
-    wards_outlive(OUTLIVE_MS);
-    return 0;
+    return 1;
 }

@@ -7,12 +7,22 @@
 
 #include "godwit_app.h"
 
+// A program that has its own way of serving LSAPI connections, each by a process of its own that is
+// not the spawner's child. Each gets a minder (minder.h), which is the worker for the keeper.
+struct spawner_foreign {
+    void *arg;
+    int program; // pidfd: without this process the spawner is of no use, and ends
+    // connect makes a connection; *out_pid is the process that serves it. Descriptor, or -errno.
+    int (*connect)(void *arg, pid_t *out_pid);
+};
+
 // How the keeper has started the process.
 struct spawner_start {
-    const char *app; // its name
-    int channel;     // to the keeper
-    int board;       // the scoreboard, or FD_NONE
-    pid_t keeper;    // the parent at start
+    const char *app;                       // its name
+    int channel;                           // to the keeper
+    int board;                             // the scoreboard, or FD_NONE
+    pid_t keeper;                          // the parent at start
+    const struct spawner_foreign *foreign; // NULL: workers are copies of this process
 };
 
 // spawner_run serves the keeper's channel until told to leave; in each worker it returns when that

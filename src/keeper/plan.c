@@ -69,6 +69,7 @@ static void put_app(struct buf *out, const struct plan_app *app)
     put_str(out, app->name);
     put_u64(out, app->digest);
     put_strings(out, app->argv);
+    put_str(out, str_c(app->program));
     put_strings(out, app->envp);
     put_str(out, str_c(app->dir));
     put_user(out, app->has_user, &app->user);
@@ -139,6 +140,7 @@ static void get_app(struct rd *r, struct arena *a, struct plan_app *app)
     app->name = get_str(r, a);
     app->digest = rd_u64le(r);
     app->argv = get_strings(r, a);
+    app->program = get_cstr(r, a);
     app->envp = get_strings(r, a);
     const char *dir = get_cstr(r, a);
     app->dir = dir && *dir ? dir : NULL;

@@ -27,6 +27,7 @@ struct plan_app {
     struct str name; // unique
     uint64_t digest; // of all settings that a running worker depends on: differs -> rolling restart
     const char *const *argv; // argv[0] is the program's absolute path; NULL-terminated
+    const char *program;     // the one that does the work, for people
     const char *const *envp; // whole environment, NULL-terminated
     const char *dir;         // working directory; NULL: "/"
     bool has_user;

@@ -63,6 +63,10 @@ static void on_hello(struct spawner *s, struct str info)
     }
     s->state = SPAWNER_UP;
     loop_timer_stop(&s->timer);
+    if (app->plan->program && *app->plan->program) {
+        log_info(scope_of(s, scope), "app.loaded", "%s is loaded, by process %d",
+                 app->plan->program, s->child.pid);
+    }
     info = str_slice(info, 0, INFO_BYTES_MAX);
     mem_free(app->info);
     app->info = mem_alloc(info.len + 1);
@@ -88,7 +92,7 @@ static void on_msg(struct channel *c, const struct ipc_msg *msg, struct fd_recei
     else if (msg->type == IPC_FORKED)
         worker_forked(s, msg->id, msg->pid, packet);
     else if (msg->type == IPC_READY)
-        worker_ready(s, msg->id, packet);
+        worker_ready(s, msg->id, msg->pid, packet);
     else if (msg->type == IPC_FAILED)
         worker_failed(s, msg, packet->pid);
     else

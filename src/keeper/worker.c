@@ -15,6 +15,10 @@
 // is not to be believed, and what it names may be anybody's, so that it is not even killed. FORKED
 // and READY come from two senders, in any order.
 //
+// A program that forks its workers by itself (lib/app/spawner.h) has a child of the keeper beside
+// each, which ends with it: that one is the worker here, and names the other. The other is shown,
+// and killed along; it must run as the app's user, too, so that nobody else can be meant.
+//
 // The ids are the server's. A new server may use those of the last one again while workers of that
 // one still start, so that messages from a spawner are matched by id and process. A spawner says
 // FORKED in the order it was asked, and before its next fork: of several workers with one id the
@@ -117,25 +121,36 @@ static void free_worker(struct worker *w)
     drop_output(w);
     drop_spawner(w);
     fd_close(&w->ready_fd);
+    fd_close(&w->server);
     boards_leave(app->board, w->index);
     list_remove(&w->node);
     mem_free(w);
     loop_later(app->k->loop, &app->check);
 }
 
+// Kills a child of the keeper, or the process behind `pidfd`, with its descendants.
+static void kill_family(pid_t pid, int pidfd, const struct child *child)
+{
+    int descendants[DESCENDANTS_MAX];
+    size_t count = family_descendants(pid, descendants, DESCENDANTS_MAX);
+    // With a pidfd the number was that process's if there still is one.
+    bool is_it = child ? child_signal(child, SIGKILL) : proc_kill(pidfd, SIGKILL) == 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_it)
+            (void)proc_kill(descendants[i], SIGKILL);
+        fd_close(&descendants[i]);
+    }
+}
+
 // What the worker has started goes with it, also what left its group. Only now can it be known:
 // without its parent it is one more child of the keeper.
 static void kill_now(struct worker *w)
 {
-    int descendants[DESCENDANTS_MAX];
-    size_t count =
-        w->child.pid ? family_descendants(w->child.pid, descendants, DESCENDANTS_MAX) : 0;
     w->is_killed = true;
-    child_signal(&w->child, SIGKILL);
-    for (size_t i = 0; i < count; i++) {
-        (void)proc_kill(descendants[i], SIGKILL);
-        fd_close(&descendants[i]);
-    }
+    if (w->server != FD_NONE)
+        kill_family(w->server_pid, w->server, NULL);
+    if (w->child.pid)
+        kill_family(w->child.pid, FD_NONE, &w->child);
 }
 
 // Fails a worker that was not ready in time, with what it wrote until now.
@@ -170,6 +185,8 @@ static void on_ending(struct child *child)
     // READY or FAILED may still stand in the channel, and are matched by the number.
     if (w->state == WORKER_BOOTING && w->spawner)
         channel_drain(&w->spawner->channel);
+    if (w->server != FD_NONE)
+        kill_family(w->server_pid, w->server, NULL); // unless it has ended, too
     if (w->app->plan->keep_children && !w->is_killed)
         return;
     pid_t pid = child->pid;
@@ -198,6 +215,8 @@ static void hand_over(struct worker *w)
     int fds[] = {w->ready_fd, output_release(&w->output->output)};
     struct ipc_msg msg = {
         .type = IPC_WORKER_READY, .name = w->app->plan->name, .id = w->id, .pid = w->child.pid};
+    if (w->server_pid)
+        msg.pid = w->server_pid;
     w->state = WORKER_READY;
     loop_timer_stop(&w->timer);
     server_send(keeper_of(w), &msg, fds, fds[1] == FD_NONE ? 1 : 2);
@@ -222,6 +241,9 @@ static void check_ready(struct worker *w)
     } else if (w->ready_uid != user) {
         snprintf(text, sizeof text, "process %d does not run as uid %u, but as %u", w->ready_pid,
                  user, w->ready_uid);
+    } else if (w->server_pid && w->server == FD_NONE) {
+        snprintf(text, sizeof text, "process %d, which is to serve, does not run as uid %u",
+                 w->server_pid, user);
     } else {
         text[0] = '\0';
     }
@@ -327,6 +349,8 @@ static void retry(struct worker *w)
     w->state = WORKER_WAITING;
     loop_timer_stop(&w->timer);
     fd_close(&w->ready_fd);
+    fd_close(&w->server);
+    w->server_pid = 0;
     drop_spawner(w);
     find_spawner(w);
 }
@@ -338,6 +362,7 @@ void worker_start(struct app *app, uint32_t id, uint32_t index)
     w->id = id;
     w->index = index;
     w->ready_fd = FD_NONE;
+    w->server = FD_NONE;
     w->child.on_ending = on_ending;
     w->child.on_ended = on_ended;
     w->timer.on_expired = on_expired;
@@ -382,7 +407,23 @@ void worker_forked(struct spawner *s, uint32_t id, pid_t pid, struct fd_received
     }
 }
 
-void worker_ready(struct spawner *s, uint32_t id, struct fd_received *packet)
+// Notes who serves: nobody is held here, and killed later, who does not run as the app's user. The
+// descriptor comes first: with a number that has passed to another process since, it stays with one
+// that has ended.
+static void note_server(struct worker *w, pid_t pid)
+{
+    if (pid <= 1 || pid == w->ready_pid)
+        return;
+    int pidfd = proc_pidfd(pid);
+    if (pidfd < 0)
+        return; // it has ended already, and its minder does
+    w->server_pid = pid;
+    w->server = pidfd;
+    if (!family_runs_as(pid, apps_user(w->app)))
+        fd_close(&w->server);
+}
+
+void worker_ready(struct spawner *s, uint32_t id, pid_t pid, struct fd_received *packet)
 {
     struct worker *w = find(s, id, packet->pid);
     if (!w)
@@ -393,6 +434,7 @@ void worker_ready(struct spawner *s, uint32_t id, struct fd_received *packet)
     packet->fds[0] = FD_NONE;
     w->ready_pid = packet->pid;
     w->ready_uid = packet->uid;
+    note_server(w, pid);
     if (w->state == WORKER_BOOTING)
         check_ready(w);
 }

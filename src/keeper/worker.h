@@ -43,6 +43,10 @@ struct worker {
     int ready_fd;
     pid_t ready_pid;
     uid_t ready_uid;
+    // The process that serves when it is another one than the worker, which only stands for it;
+    // else 0 and FD_NONE.
+    pid_t server_pid;
+    int server; // pidfd
 };
 
 // worker_start makes a worker with a place on the scoreboard and has it forked, now or after HELLO.
@@ -54,9 +58,10 @@ void worker_fork(struct worker *w);
 // worker_forked: the spawner says that `pid` is the worker of that id. `packet` holds its stderr.
 void worker_forked(struct spawner *s, uint32_t id, pid_t pid, struct fd_received *packet);
 
-// worker_ready: somebody on the spawner's channel says to be the worker of that id. `packet` holds
-// the server's end of its connection and who the sender is.
-void worker_ready(struct spawner *s, uint32_t id, struct fd_received *packet);
+// worker_ready: somebody on the spawner's channel says to be the worker of that id, or (with the
+// number of another process in `pid`) to stand for the one that serves. `packet` holds the server's
+// end of its connection and who the sender is.
+void worker_ready(struct spawner *s, uint32_t id, pid_t pid, struct fd_received *packet);
 
 // worker_failed: the worker, or its spawner for it, says why it can't start.
 void worker_failed(struct spawner *s, const struct ipc_msg *msg, pid_t sender);

@@ -6,6 +6,7 @@
 // One row per event, sorted: X(name, meaning).
 #define EVENTS(X)                                                                              \
  X("app.failed", "a worker of an app could not be started")                                    \
+ X("app.loaded", "an app's program is there; workers can be started")                           \
  X("app.output", "a line that an app wrote on its standard error")                             \
  X("app.protocol", "a process of an app sent what it may not send")                            \
  X("app.restart_failed", "an app's new workers could not be started; the old ones stay")       \

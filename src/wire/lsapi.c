@@ -269,6 +269,25 @@ void lsapi_put_pid(struct wr *w, int32_t pid)
     wr_bytes(w, str_n(payload, sizeof payload));
 }
 
+bool lsapi_get_pid(struct str packet, int32_t *out_pid)
+{
+    char room[LSAPI_PID_NOTICE_BYTES];
+    struct wr w = {.ptr = room, .size = sizeof room};
+    if (packet.len != sizeof room)
+        return false;
+    // The number stands last: all before it is always the same, but for the flag of the sender's
+    // byte order, and that is ours.
+    size_t number = sizeof room - sizeof(int32_t);
+    int32_t pid;
+    memcpy(&pid, packet.ptr + number, sizeof pid);
+    lsapi_put_pid(&w, pid);
+    if (pid <= 0 || memcmp(packet.ptr, room, 3) != 0
+        || memcmp(packet.ptr + 4, room + 4, number - 4) != 0)
+        return false;
+    *out_pid = pid;
+    return true;
+}
+
 void lsapi_put_head_start(struct wr *w, int status, size_t count, size_t lines_bytes)
 {
     char fields[LSAPI_RESP_FIXED_BYTES - LSAPI_HEAD_BYTES];

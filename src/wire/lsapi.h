@@ -157,3 +157,7 @@ void lsapi_put_packet(struct wr *w, enum lsapi_type type, size_t payload_bytes);
 
 // lsapi_put_pid writes the pid notice of a freshly forked child.
 void lsapi_put_pid(struct wr *w, int32_t pid);
+
+// lsapi_get_pid tells whether `packet` is a pid notice, and of which process.
+#define LSAPI_PID_NOTICE_BYTES 16
+MUST_USE bool lsapi_get_pid(struct str packet, int32_t *out_pid);

@@ -252,6 +252,29 @@ static void known_headers_have_names(void **state)
     }
 }
 
+static void a_pid_notice_is_known(void **state)
+{
+    (void)state;
+    char packet[LSAPI_PID_NOTICE_BYTES + 1] = {0};
+    struct wr w = {.ptr = packet, .size = sizeof packet};
+    int32_t pid = 0;
+    lsapi_put_pid(&w, 4711);
+    assert_int_equal(w.len, LSAPI_PID_NOTICE_BYTES);
+    assert_true(lsapi_get_pid(str_n(packet, w.len), &pid));
+    assert_int_equal(pid, 4711);
+    assert_false(lsapi_get_pid(str_n(packet, w.len - 1), &pid));
+    assert_false(lsapi_get_pid(str_n(packet, w.len + 1), &pid));
+    // Each byte before the number counts, but for the one that tells the order of bytes.
+    for (size_t i = 0; i < w.len - sizeof pid; i++) {
+        packet[i] ^= 0x20;
+        assert_int_equal(lsapi_get_pid(str_n(packet, w.len), &pid), i == 3);
+        packet[i] ^= 0x20;
+    }
+    packet[w.len - 1] = (char)0x80; // a negative number
+    packet[w.len - 4] = (char)0x80;
+    assert_false(lsapi_get_pid(str_n(packet, w.len), &pid));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +287,7 @@ int main(void)
         cmocka_unit_test(a_head_has_limits),
         cmocka_unit_test(the_first_bytes_tell_the_length),
         cmocka_unit_test(known_headers_have_names),
+        cmocka_unit_test(a_pid_notice_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
