@@ -30,6 +30,8 @@ struct app_conf {
     struct key_range workers;
     struct str directory; // empty: "/"
     struct key_words command;
+    struct str version;             // of PHP; empty: any
+    const struct key_words *search; // directories of php_search
     struct key_pairs env, ini, admin_ini;
     int64_t request_ms, start_ms, stop_ms, idle_ms, detached_ms;
     int64_t requests_max, memory_max_bytes, queue_max, queue_ms;

@@ -7,15 +7,17 @@
 #include <unistd.h>
 
 #include "app/app_conf.h"
+#include "app/php_program.h"
 #include "base/hash.h"
 #include "core/server_conf.h"
 #include "core/site_conf.h"
 #include "os/proc.h"
 
-#define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define LANG_DEFAULT "C.UTF-8"
 #define SERVER_USER  "www-data" // of an instance that root starts without `user`
-#define ENV_OWN      4          // variables that each app has
+#define ENV_OWN      13         // variables that an app may have besides its own
+#define LSPHP_SPARE  16
+#define LSPHP_YEAR_S "31536000"
 
 static void fold(struct buf *out, struct str s)
 {
@@ -44,6 +46,7 @@ uint64_t app_conf_digest(const struct app_conf *app)
     buf_fmt(&text, "%d %d ", (int)app->type, app->keep_children);
     fold_words(&text, &app->user);
     fold_words(&text, &app->command);
+    fold(&text, app->version);
     fold(&text, app->directory);
     fold_pairs(&text, &app->env);
     fold_pairs(&text, &app->ini);
@@ -54,70 +57,48 @@ uint64_t app_conf_digest(const struct app_conf *app)
     return digest;
 }
 
-static bool is_program(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-// A program named without "/" as a shell would find it; NULL when there is none.
-static const char *find_in_path(struct arena *a, struct str name)
-{
-    struct str rest = STR(PATH_DEFAULT);
-    while (rest.ptr) {
-        struct str dir = str_cut(&rest, ':');
-        const char *path = arena_fmt(a, "%.*s/%.*s", STR_ARG(dir), STR_ARG(name)).ptr;
-        if (is_program(path))
-            return path;
-    }
-    return NULL;
-}
-
-// godwit-php lies in a place known from this program's: in the build tree or as installed.
-static const char *find_php(struct arena *a)
-{
-    static const char *const PLACES[] = {
-        "runtime/php/godwit-php",       "../runtime/php/godwit-php", "../../runtime/php/godwit-php",
-        "../libexec/godwit/godwit-php", "../lib/godwit/godwit-php",  "godwit-php",
-    };
-    char self[4096];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self);
-    if (len <= 0 || (size_t)len == sizeof self)
-        return NULL;
-    struct str dir =
-        str_slice(str_n(self, (size_t)len), 0, str_rfind(str_n(self, (size_t)len), '/'));
-    for (size_t i = 0; i < ARRAY_LEN(PLACES); i++) {
-        const char *path = arena_fmt(a, "%.*s/%s", STR_ARG(dir), PLACES[i]).ptr;
-        if (is_program(path))
-            return path;
-    }
-    return NULL;
-}
-
-static const char *find_program(const struct app_conf *app, struct arena *a, struct err *err)
+// The program that does the work.
+static bool find_program(const struct app_conf *app, struct arena *a, struct php_program *out,
+                         struct err *err)
 {
     if (!app->command.count) {
-        const char *php = find_php(a);
-        if (!php) {
-            tree_error(err, app->pos,
-                       "app php needs the program godwit-php, which is not installed "
-                       "beside this one");
+        struct buf looked = {0};
+        bool found = php_program_find(a, app->version, app->search, out, &looked);
+        if (!found) {
+            tree_error(
+                err, app->pos, "app php needs PHP%s%.*s, which was not found; looked for: %.*s",
+                app->version.len ? " " : "", STR_ARG(app->version), STR_ARG(buf_view(&looked)));
         }
-        return php;
+        buf_done(&looked);
+        return found;
     }
     struct str name = app->command.items[0];
     const char *path =
-        str_find(name, '/') < name.len ? arena_dup(a, name).ptr : find_in_path(a, name);
-    if (path && path[0] == '/' && is_program(path))
-        return path;
-    tree_error(err, app->pos,
-               "command is %.*s, a program that exists was expected (an absolute path, "
-               "or a name in " PATH_DEFAULT ")",
-               STR_ARG(name));
-    return NULL;
+        str_find(name, '/') < name.len ? arena_dup(a, name).ptr : php_program_in_path(a, name);
+    if (path && path[0] == '/' && php_program_is_there(path)) {
+        bool is_php = app->type == APP_CONF_PHP;
+        *out = (struct php_program){is_php ? php_program_kind(name) : PHP_PROGRAM_GODWIT, path};
+        return true;
+    }
+    return tree_error(err, app->pos,
+                      "command is %.*s, a program that exists was expected (an absolute path, "
+                      "or a name in " PHP_PROGRAM_PATH ")",
+                      STR_ARG(name));
 }
 
-// godwit-php takes settings as options: -d NAME=VALUE.
+// What starts an lsphp for us.
+static const char *find_host(const struct app_conf *app, struct arena *a, struct err *err)
+{
+    const char *path = php_program_own(a, "lsapi", STR("godwit-lsapi"));
+    if (!path) {
+        tree_error(
+            err, app->pos,
+            "an lsphp needs the program godwit-lsapi, which is not installed beside this one");
+    }
+    return path;
+}
+
+// godwit-php and godwit-lsapi take settings as options: -d NAME=VALUE.
 static void add_settings(const char **argv, size_t *count, const struct key_pairs *pairs,
                          struct arena *a)
 {
@@ -129,22 +110,24 @@ static void add_settings(const char **argv, size_t *count, const struct key_pair
     }
 }
 
-static bool make_argv(const struct app_conf *app, struct arena *a, struct plan_app *out,
-                      struct err *err)
+static bool make_argv(const struct app_conf *app, const struct php_program *program,
+                      struct arena *a, struct plan_app *out, struct err *err)
 {
-    const char *program = find_program(app, a, err);
-    if (!program)
-        return false;
-    size_t most = 2 + app->command.count + 2 * app->ini.count;
+    size_t most = 3 + app->command.count + 2 * app->ini.count;
     const char **argv = arena_array(a, const char *, most);
     size_t count = 0;
-    argv[count++] = program;
+    out->program = program->path;
+    out->argv = argv;
+    if (program->kind == PHP_PROGRAM_LSPHP) {
+        argv[count++] = find_host(app, a, err);
+        add_settings(argv, &count, &app->ini, a);
+    }
+    argv[count++] = program->path;
     for (size_t i = 1; i < app->command.count; i++)
         argv[count++] = arena_dup(a, app->command.items[i]).ptr;
-    if (!app->command.count)
+    if (program->kind == PHP_PROGRAM_GODWIT && !app->command.count)
         add_settings(argv, &count, &app->ini, a);
-    out->argv = argv;
-    return true;
+    return argv[0] != NULL;
 }
 
 // The owner of the site's root directory, unless that is root.
@@ -217,17 +200,39 @@ static void add_own(const struct app_conf *app, const char **envp, size_t *count
         envp[(*count)++] = arena_fmt(a, "%s=%s", name, value).ptr;
 }
 
-static void make_envp(const struct app_conf *app, struct arena *a, struct plan_app *out)
+// What makes an lsphp a program that forks one process for each connection, and leaves the rest to
+// us: how many there are, how long they live and when one is killed. The number of a process comes
+// at once; acknowledgements are not needed, the end of a Unix socket tells what was taken.
+static void add_lsphp(const struct app_conf *app, const char **envp, size_t *count, struct arena *a)
+{
+    // Not the limit that matters: those that leave and those that come for them stand beside.
+    int64_t children = 2 * app->workers.max + LSPHP_SPARE;
+    const char *text = arena_fmt(a, "%lld", (long long)children).ptr;
+    add_own(app, envp, count, "PHP_LSAPI_CHILDREN", text, a);
+    add_own(app, envp, count, "LSAPI_EXTRA_CHILDREN", "0", a);
+    add_own(app, envp, count, "LSAPI_MAX_IDLE_CHILDREN", text, a);
+    add_own(app, envp, count, "LSAPI_KEEP_LISTEN", "0", a);
+    add_own(app, envp, count, "LSAPI_MAX_IDLE", LSPHP_YEAR_S, a);
+    add_own(app, envp, count, "LSAPI_MAX_PROCESS_TIME", LSPHP_YEAR_S, a);
+    add_own(app, envp, count, "LSAPI_PPID_NO_CHECK", "1", a);
+    add_own(app, envp, count, "LSAPI_ACCEPT_NOTIFY", "1", a);
+    add_own(app, envp, count, "LSPHP_ENABLE_USER_INI", "on", a);
+}
+
+static void make_envp(const struct app_conf *app, enum php_program_kind kind, struct arena *a,
+                      struct plan_app *out)
 {
     char name[64];
     char home[PROC_HOME_MAX];
     uid_t uid = out->has_user ? out->user.uid : geteuid();
     const char **envp = arena_array(a, const char *, ENV_OWN + app->env.count + 1);
     size_t count = 0;
-    add_own(app, envp, &count, "PATH", PATH_DEFAULT, a);
+    add_own(app, envp, &count, "PATH", PHP_PROGRAM_PATH, a);
     add_own(app, envp, &count, "HOME", proc_user_home(uid, home), a);
     add_own(app, envp, &count, "USER", proc_user_name(uid, name), a);
     add_own(app, envp, &count, "LANG", LANG_DEFAULT, a);
+    if (kind == PHP_PROGRAM_LSPHP)
+        add_lsphp(app, envp, &count, a);
     for (size_t i = 0; i < app->env.count; i++) {
         envp[count++] = arena_fmt(a, "%.*s=%.*s", STR_ARG(app->env.items[i].name),
                                   STR_ARG(app->env.items[i].value))
@@ -248,11 +253,12 @@ static bool plan_one(const struct snapshot *s, const struct app_conf *app, struc
         .stop_ms = (uint64_t)app->stop_ms,
         .keep_children = app->keep_children,
     };
-    bool ok = make_argv(app, a, &plan, err);
+    struct php_program program;
+    bool ok = find_program(app, a, &program, err) && make_argv(app, &program, a, &plan, err);
     ok = find_user(s, app, a, &plan, err) && ok;
     if (!ok)
         return false;
-    make_envp(app, a, &plan);
+    make_envp(app, program.kind, a, &plan);
     *out = plan;
     return true;
 }

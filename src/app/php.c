@@ -2,6 +2,7 @@
 // php -- see php.h.
 #include "app/php.h"
 
+#include "app/php_root.h"
 #include "app/pool.h"
 #include "backend/lsapi_backend.h"
 #include "core/site_conf.h"
@@ -15,6 +16,15 @@ bool php_is_script(const struct app_conf *app, struct str file_name)
     return false;
 }
 
+// The script below the root as it is called without links.
+static struct str move_below(struct exchange *ex, const struct target *t, struct str root)
+{
+    if (root.ptr == t->root.ptr || !str_starts(t->file, t->root))
+        return t->file;
+    return arena_fmt(&ex->arena, "%.*s%.*s", STR_ARG(root),
+                     STR_ARG(str_skip(t->file, t->root.len)));
+}
+
 enum phase_result php_handle(struct exchange *ex, const struct app_conf *app)
 {
     enum target_kind kind = target_need(ex);
@@ -25,11 +35,12 @@ enum phase_result php_handle(struct exchange *ex, const struct app_conf *app)
         return PHASE_NEXT;
     // Like Apache with an alias: the document root stays the site's.
     struct str site_root = site_conf_root(ex, site_conf_at(&ex->site->scope));
+    struct str root = php_root_resolve(ex, t->root);
     struct cgi_env_script script = {
-        .document_root = site_root.len ? site_root : t->root,
-        .context_root = t->root,
+        .document_root = site_root.len ? php_root_resolve(ex, site_root) : root,
+        .context_root = root,
         .context_prefix = site_conf(ex)->in_path ? site_conf_prefix(ex->path) : STR(""),
-        .file = t->file,
+        .file = move_below(ex, t, root),
         .name = t->script_name,
         .path_info = t->path_info,
     };

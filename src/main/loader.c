@@ -140,6 +140,14 @@ static const char *plural(size_t count)
     return count == 1 ? "" : "s";
 }
 
+static void tell_programs(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->app_count; i++) {
+        const struct plan_app *app = &plan->apps[i];
+        (void)printf("app \"%.*s\" runs %s\n", STR_ARG(app->name), app->program);
+    }
+}
+
 int loader_check(int argc, char **argv)
 {
     struct load l = {0};
@@ -150,6 +158,7 @@ int loader_check(int argc, char **argv)
         (void)printf("configuration is fine: %zu site%s, %zu app%s, %zu listener%s\n", sites,
                      plural(sites), l.plan.app_count, plural(l.plan.app_count),
                      l.plan.listener_count, plural(l.plan.listener_count));
+        tell_programs(&l.plan);
     } else {
         (void)fprintf(stderr, "%s\n", err_text(&l.err));
     }
