@@ -291,11 +291,13 @@ static void abort_exchange(struct h1_conn *conn)
 static void cut_answer(struct h1_conn *conn)
 {
     struct exchange *ex = conn->ex;
+    bool is_open_ended = conn->work->out.framing == H1_OUT_CLOSE;
+    h1_send_done(conn); // what did not go out counts no longer
     log_warn(exchange_scope(ex), "front.cut",
              "the answer broke off after %llu bytes of its body; the connection is closed",
              (unsigned long long)ex->facts.body_sent_bytes);
     ex->facts.cut = true;
-    if (conn->work->out.framing == H1_OUT_CLOSE)
+    if (is_open_ended)
         stream_reset(&conn->stream);
     end_exchange(conn);
     close_now(conn);

@@ -431,7 +431,7 @@ static ssize_t send_file(struct h1_conn *conn)
         out->file_left < SEND_FILE_BYTES_MAX ? (size_t)out->file_left : SEND_FILE_BYTES_MAX;
     ssize_t sent = stream_send_file(&conn->stream, out->file, &out->file_offset, want);
     if (sent <= 0)
-        return sent < 0 ? sent : -EPIPE; // the file is shorter than when its length was told
+        return sent < 0 ? sent : -ENODATA; // the file is shorter than when its length was told
     count_sent(conn, (size_t)sent);
     out->file_left -= (uint64_t)sent;
     if (out->file_left == 0 && out->crlf_due) {
@@ -439,6 +439,13 @@ static ssize_t send_file(struct h1_conn *conn)
         block_put(out, STR("\r\n"));
     }
     return 0;
+}
+
+// Why nothing more goes out: the file that is being sent, or the client.
+static enum h1_send_result stopped_by(ssize_t error)
+{
+    bool is_file = error == -ENODATA || error == -EIO || error == -ESTALE;
+    return is_file ? H1_SEND_CUT : H1_SEND_BROKEN;
 }
 
 enum h1_send_result h1_send_go_on(struct h1_conn *conn)
@@ -453,7 +460,7 @@ enum h1_send_result h1_send_go_on(struct h1_conn *conn)
             if (error == -EAGAIN)
                 return H1_SEND_ROOM;
             if (error < 0)
-                return H1_SEND_BROKEN;
+                return stopped_by(error);
             uint64_t after = (out->end - out->start) + out->direct.len + out->file_left;
             uint64_t sent = before > after ? before - after : 0;
             if (sent >= budget)

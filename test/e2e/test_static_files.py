@@ -164,6 +164,9 @@ def test_a_file_that_shrinks(godwit):
         except Closed:
             rest = b""
         assert 1000 + len(rest) < length, "it must not look complete"
+    told = godwit.stderr.wait(r"front\.cut .*the answer broke off after (\d+) bytes")
+    assert 1000 + len(rest) <= int(told.group(1)) < length
+    assert godwit.status()["metrics"]["responses_cut"] == 1
     assert len(godwit.get("/a.bin").body) == 5000
 
 
