@@ -10,6 +10,8 @@
 
 #include "php_runtime.h"
 
+#define STATUS_LINE_BYTES 256 // a longer reason is left out
+
 static char *cookie; // of the request at hand, in engine memory; NULL: not asked yet, or absent
 
 static int on_startup(sapi_module_struct *module)
@@ -89,10 +91,24 @@ static void send_line(struct head *head, const char *line, size_t len)
                        (int)(len < 60 ? len : 60), line);
 }
 
+// header('HTTP/1.1 404 Custom Reason'): as Apache's module takes it, a reason that belongs to the
+// status in force. It travels in a Status field.
+static void send_reason(struct head *head, const sapi_headers_struct *headers)
+{
+    char line[STATUS_LINE_BYTES];
+    const char *said = headers->http_status_line;
+    if (!said || strncmp(said, "HTTP/1.", 7) != 0 || strlen(said) <= 13 || said[8] != ' '
+        || said[12] != ' ' || atoi(said + 9) != headers->http_response_code)
+        return;
+    int len = snprintf(line, sizeof line, "Status: %s", said + 9);
+    if (len > 0 && (size_t)len < sizeof line)
+        send_line(head, line, (size_t)len);
+}
+
 static bool has_room(sapi_headers_struct *headers)
 {
     zend_llist_position at;
-    size_t count = 1; // the default type
+    size_t count = headers->http_status_line ? 2 : 1; // the default type, a reason
     size_t bytes = 256;
     for (sapi_header_struct *h = zend_llist_get_first_ex(&headers->headers, &at); h;
          h = zend_llist_get_next_ex(&headers->headers, &at)) {
@@ -134,6 +150,7 @@ static int on_send_headers(sapi_headers_struct *headers)
         return SAPI_HEADER_SENT_SUCCESSFULLY;
     godwit_app_status(head.req, headers->http_response_code);
     bool is_whole = has_room(headers);
+    send_reason(&head, headers);
     send_part(&head, headers, is_whole ? PART_ALL : PART_VITAL);
     if (headers->send_default_content_type) {
         sapi_header_struct type;

@@ -17,12 +17,13 @@ static void take_length(struct cgi_resp *r, struct str value)
         r->length = (int64_t)length;
 }
 
-// "404 Not Found": the reason is left to the standard text.
+// "404 Not Found".
 static void take_status(struct cgi_resp *r, struct str value)
 {
     struct str rest = value;
     struct str digits = str_trim(str_cut(&rest, ' '));
     uint64_t status;
+    r->reason = str_trim(rest);
     if (digits.len == 3 && str_to_u64(digits, &status))
         r->status_line = (int)status;
     else
@@ -82,5 +83,7 @@ const char *cgi_resp_finish(struct cgi_resp *r, struct response *resp, int statu
     if (!status_has_body(status))
         header_list_remove_id(&resp->headers, HEADER_CONTENT_TYPE);
     resp->status = status;
+    if (status == r->status_line)
+        resp->reason = r->reason;
     return NULL;
 }

@@ -16,7 +16,8 @@ struct cgi_resp {
     bool is_live;     // pieces are to be passed on as they come
     unsigned dropped; // lines left out because they are no valid fields
     // private
-    int status_line; // of a Status field; 0: none
+    int status_line;   // of a Status field; 0: none
+    struct str reason; // of a Status field
     const char *fault;
 };
 
@@ -26,5 +27,6 @@ struct cgi_resp {
 void cgi_resp_line(struct cgi_resp *r, struct response *resp, struct str name, struct str value);
 
 // cgi_resp_finish sets resp->status from the packet's `status` (0: not set), the Status field and
-// Location. Returns NULL, or in words what makes the head unusable: answer 502.
+// Location, and resp->reason from the Status field if it names that status. Returns NULL, or in
+// words what makes the head unusable: answer 502.
 const char *cgi_resp_finish(struct cgi_resp *r, struct response *resp, int status);

@@ -124,8 +124,34 @@ static void heads(void **state)
     }
 }
 
+static void reasons(void **state)
+{
+    static const struct {
+        const char *field, *reason;
+        int packet_status;
+    } REASONS[] = {
+        {"404 Custom Reason", "Custom Reason", 0},
+        {"404 Custom Reason", "Custom Reason", 404},
+        {"404 Custom Reason", "", 403},
+        {"404", "", 0},
+        {"404 ", "", 404},
+        {"404  Two  Blanks ", "Two  Blanks", 404},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(REASONS); i++) {
+        struct arena a = {0};
+        struct response resp = {.headers = {.arena = &a}};
+        struct cgi_resp r = {.length = -1};
+        cgi_resp_line(&r, &resp, STR("Status"), str_c(REASONS[i].field));
+        assert_null(cgi_resp_finish(&r, &resp, REASONS[i].packet_status));
+        assert_true(str_eq(resp.reason, str_c(REASONS[i].reason)));
+        arena_done(&a);
+    }
+}
+
 int main(void)
 {
-    static const struct CMUnitTest TESTS[] = {cmocka_unit_test(heads)};
+    static const struct CMUnitTest TESTS[] = {cmocka_unit_test(heads), cmocka_unit_test(reasons)};
     return cmocka_run_group_tests(TESTS, NULL, NULL);
 }
