@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """PHP by the stock lsphp, which forks its workers by itself, and the choice among several PHPs. A stand-in takes the
-place of lsphp (support/lsphp_standin.py); LSPHP in the environment names a real one, of the version in LSPHP_VERSION,
+place of lsphp (support/lsphp_standin.py); LSPHP in the environment names a real one
 for the same tests."""
 import os
 import re
@@ -16,7 +16,7 @@ from support.load import Load
 from support.server import GODWIT, IS_ROOT
 
 REAL = os.environ.get("LSPHP")
-VERSION = os.environ.get("LSPHP_VERSION", "8.3")
+VERSION = "7.9"  # a name only: no godwit-php has it
 STANDIN = Path(__file__).with_name("support") / "lsphp_standin.py"
 GODWIT_PHP = GODWIT.parent / "runtime" / "php" / "godwit-php"
 PID = "<?php echo getmypid();"
