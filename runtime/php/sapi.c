@@ -96,9 +96,11 @@ static void send_line(struct head *head, const char *line, size_t len)
 static void send_reason(struct head *head, const sapi_headers_struct *headers)
 {
     char line[STATUS_LINE_BYTES];
+    char code[16];
     const char *said = headers->http_status_line;
-    if (!said || strncmp(said, "HTTP/1.", 7) != 0 || strlen(said) <= 13 || said[8] != ' '
-        || said[12] != ' ' || atoi(said + 9) != headers->http_response_code)
+    (void)snprintf(code, sizeof code, " %d ", headers->http_response_code);
+    if (!said || strncmp(said, "HTTP/1.", 7) != 0 || strlen(said) <= 13
+        || strncmp(said + 8, code, 5) != 0)
         return;
     int len = snprintf(line, sizeof line, "Status: %s", said + 9);
     if (len > 0 && (size_t)len < sizeof line)
