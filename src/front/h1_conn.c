@@ -310,11 +310,23 @@ static bool has_unread(const struct h1_conn *conn)
            || (conn->readable && !conn->hangup);
 }
 
+static void end_connection(struct h1_conn *conn)
+{
+    if (has_unread(conn)) {
+        h1_conn_enter(conn, H1_LINGER);
+        return;
+    }
+    // By itself and not by closing: bytes that come just now would make that a reset, and the last
+    // bytes of the answer are still held for company.
+    stream_end(&conn->stream);
+    h1_conn_enter(conn, H1_CLOSED);
+}
+
 static void finish_answer(struct h1_conn *conn)
 {
     end_exchange(conn);
     if (!conn->keep_alive)
-        h1_conn_enter(conn, has_unread(conn) ? H1_LINGER : H1_CLOSED);
+        end_connection(conn);
     else if (conn->work->body.finished)
         h1_conn_enter(conn, H1_IDLE);
     else

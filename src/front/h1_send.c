@@ -416,7 +416,9 @@ static ssize_t send_memory(struct h1_conn *conn)
             iov[count++] = (struct iovec){crlf, sizeof crlf};
         }
     }
-    ssize_t sent = stream_write(&conn->stream, iov, count, out->file_left > 0);
+    // The connection's end, which follows at once, goes out in one segment with the last bytes.
+    bool more = out->file_left > 0 || (out->ended && !conn->keep_alive);
+    ssize_t sent = stream_write(&conn->stream, iov, count, more);
     if (sent < 0)
         return sent;
     count_sent(conn, (size_t)sent);
