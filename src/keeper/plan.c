@@ -11,7 +11,7 @@
 #include "base/wr.h"
 #include "wire/scoreboard.h"
 
-#define VERSION       0x47500002u
+#define VERSION       0x47500003u
 #define APP_BYTES_MIN 52 // of one app without any text
 
 static void put_bytes(struct buf *out, struct str bytes)
@@ -203,6 +203,7 @@ void plan_encode(const struct plan *plan, struct buf *out)
     for (size_t i = 0; i < plan->listener_count; i++) {
         put_str(out, plan->listeners[i].address);
         put_u32(out, plan->listeners[i].mode);
+        put_u32(out, plan->listeners[i].is_tls);
     }
     put_u32(out, (uint32_t)plan->log_count);
     for (size_t i = 0; i < plan->log_count; i++)
@@ -225,11 +226,12 @@ bool plan_decode(struct str bytes, struct arena *a, struct plan *out)
     plan.has_user = get_user(&r, &plan.user);
     plan.threads = rd_u32le(&r);
     plan.drain_ms = rd_u64le(&r);
-    plan.listener_count = get_count(&r, 8);
+    plan.listener_count = get_count(&r, 12);
     plan.listeners = arena_array(a, struct plan_listener, plan.listener_count);
     for (size_t i = 0; i < plan.listener_count && rd_ok(&r); i++) {
         plan.listeners[i].address = get_str(&r, a);
         plan.listeners[i].mode = rd_u32le(&r);
+        plan.listeners[i].is_tls = rd_u32le(&r) != 0;
     }
     plan.log_count = get_count(&r, 4);
     plan.logs = arena_array(a, struct plan_log, plan.log_count);

@@ -17,6 +17,7 @@
 struct plan_listener {
     struct str address; // form of sock_addr_parse
     uint32_t mode;      // for Unix sockets; 0: default
+    bool is_tls;        // for who reads the log; TLS is the server's
 };
 
 struct plan_log {

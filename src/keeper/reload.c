@@ -111,8 +111,9 @@ static void log_addresses(const struct generation *g)
         listener->is_announced = true;
         char text[SOCK_TEXT_MAX];
         struct str address = str_n(text, sock_addr_text(&listener->bound, text));
+        const char *scheme = g->plan.listeners[i].is_tls ? "https://" : "http://";
         bool is_unix = str_starts(address, STR("unix:"));
-        log_info("", "keeper.listening", "listening on %s%.*s", is_unix ? "" : "http://",
+        log_info("", "keeper.listening", "listening on %s%.*s", is_unix ? "" : scheme,
                  STR_ARG(address));
     }
 }

@@ -39,7 +39,8 @@ static void list_listeners(const struct snapshot *s, struct arena *a, struct pla
     const struct listen_address *addresses = listen_addresses(s, &plan->listener_count);
     plan->listeners = arena_array(a, struct plan_listener, plan->listener_count);
     for (size_t i = 0; i < plan->listener_count; i++)
-        plan->listeners[i] = (struct plan_listener){addresses[i].text, addresses[i].mode};
+        plan->listeners[i] =
+            (struct plan_listener){addresses[i].text, addresses[i].mode, addresses[i].tls};
 }
 
 static void add_log(struct plan *plan, struct str name)

@@ -56,6 +56,7 @@ def site(godwit):
 
 
 def test_requests(site):
+    site.stderr.wait(f"listening on https://127.0.0.1:{site.port}$")
     with Tls(site.address, context_for(site.cert)) as c:
         assert c.get("/").text == "home"
         assert c.get("/who.php").text == "on https 127.0.0.1 0"

@@ -21,8 +21,8 @@ static const char *const NOTHING[] = {NULL};
 static const char *const RELATIVE[] = {"php", NULL};
 
 static struct plan_listener listeners[] = {
-    {STR_INIT("127.0.0.1:80"), 0},
-    {STR_INIT("unix:/run/a.sock"), 0600},
+    {STR_INIT("127.0.0.1:80"), 0, true},
+    {STR_INIT("unix:/run/a.sock"), 0600, false},
 };
 static struct plan_log logs[] = {{STR_INIT("/var/log/a")}, {STR_INIT("stderr")}};
 
@@ -108,6 +108,7 @@ static void round_trip(void **state)
     assert_int_equal(out.listener_count, 2);
     assert_true(str_eq(out.listeners[1].address, listeners[1].address));
     assert_int_equal(out.listeners[1].mode, 0600);
+    assert_true(out.listeners[0].is_tls && !out.listeners[1].is_tls);
     assert_int_equal(out.log_count, 2);
     assert_true(str_eq(out.logs[0].name, logs[0].name));
     assert_true(str_eq(out.error_log, plan.error_log));
