@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from support import apache, notices
 from support.browser import Browser
 from support.mariadb import MariaDb
 from support.recipe import Recipe
@@ -12,6 +13,9 @@ from support.server import APP_USER, Godwit, make_base, remove_base
 pytestmark = [pytest.mark.deep, pytest.mark.seconds(300)]
 PASSWORD = "eleven days"
 ROWS = 40000
+# It keeps most complaints from the log by a handler of its own, and shows them below its pages.
+MARK = notices.MARK.replace("trigger_error(", "error_log('PHP Warning:  ' . ").replace(", E_USER_WARNING", " . ' in /mark:1'")
+SHOWN = "#pma_errors *"
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +38,8 @@ def pma(database):
     etc.mkdir()
     (etc / "conf.d").mkdir()
     (etc / "config.inc.php").write_text(open("/etc/phpmyadmin/config.inc.php", encoding="utf-8").read()
-                                        .replace("/etc/phpmyadmin", str(etc)).replace("/var/lib/phpmyadmin", str(var)))
+                                        .replace("/etc/phpmyadmin", str(etc)).replace("/var/lib/phpmyadmin", str(var))
+                                        .replace("<?php", "<?php\n" + MARK, 1))
     (var / "tmp").mkdir(parents=True)
     (var / "tmp").chmod(0o777)
     (var / "blowfish_secret.inc.php").write_text(f"<?php $cfg['blowfish_secret'] = '{'x' * 32}';")
@@ -53,6 +58,14 @@ def pma(database):
     remove_base(instance)
 
 
+def log_in(browser) -> None:
+    browser.fill("#input_username", "keeper")
+    browser.fill("#input_password", PASSWORD)
+    browser.leave(lambda: browser.click("#input_go"))
+    browser.until("!!document.querySelector('#server-breadcrumb')")
+    browser.until("document.querySelector('#pma_navigation_tree').innerText.includes('birds')")
+
+
 @pytest.fixture(scope="module")
 def keeper(pma):
     browser = Browser()
@@ -60,11 +73,7 @@ def keeper(pma):
     browser.go(browser.base + "/")
     browser.picture("phpmyadmin-login")
     assert not browser.complaints(browser.base)
-    browser.fill("#input_username", "keeper")
-    browser.fill("#input_password", PASSWORD)
-    browser.leave(lambda: browser.click("#input_go"))
-    browser.until("!!document.querySelector('#server-breadcrumb')")
-    browser.until("document.querySelector('#pma_navigation_tree').innerText.includes('birds')")
+    log_in(browser)
     browser.picture("phpmyadmin-home")
     yield browser
     browser.close()
@@ -120,20 +129,22 @@ def test_a_query(page):
     page.picture("phpmyadmin-query")
 
 
-def test_every_page_of_the_server(page):
+def pages_of_the_server(page) -> list:
     page.go(page.base + "/")
     links = page.run("[...document.querySelectorAll('#topmenu a')].map(a => a.href)")
-    links = [link for link in links if "route=" in link]
+    links = [link[len(page.base):] for link in links if "route=" in link]
     assert len(links) > 6, links
-    for link in links + [page.base + "/index.php?route=/database/structure&db=birds",
-                         page.base + "/index.php?route=/database/designer&db=birds",
-                         page.base + "/index.php?route=/table/search&db=birds&table=bird",
-                         page.base + "/index.php?route=/table/relation&db=birds&table=bird",
-                         page.base + "/index.php?route=/table/operations&db=birds&table=bird",
-                         page.base + "/index.php?route=/preferences/manage"]:
-        page.go(link)
+    return links + [f"/index.php?route={route}" for route in (
+        "/database/structure&db=birds", "/database/designer&db=birds", "/table/search&db=birds&table=bird",
+        "/table/relation&db=birds&table=bird", "/table/operations&db=birds&table=bird", "/preferences/manage",
+        "/table/change&db=birds&table=bird", "/table/export&db=birds&table=bird", "/sql&db=birds&table=bird&pos=0")]
+
+
+def test_every_page_of_the_server(page):
+    for link in pages_of_the_server(page):
+        page.go(page.base + link)
         assert not page.complaints(page.base), link
-        assert page.count("#page_content"), link
+        assert page.count("#page_content") and not page.count(SHOWN), link
 
 
 def dump(path) -> None:
@@ -173,3 +184,34 @@ def test_what_nobody_may_fetch(pma):
     for target in ("/libraries/vendor_config.php", "/templates/base.twig", "/sql/create_tables.sql", "/libraries/"):
         assert pma.get(target).status == 403, target
     assert pma.get("/js/vendor/jquery/jquery.min.js").status == 200
+
+
+@pytest.fixture
+def apache_with_pma(pma, database):
+    base = pma.base / "apache"
+    base.mkdir()
+    instance = apache.Apache(base, pma.base / "pma", pma.data, "LogLevel php:info\nphp_value error_reporting -1\n"
+                             f"php_value mysqli.default_socket {database.socket}", APP_USER)
+    yield instance
+    instance.stop()
+
+
+@pytest.mark.seconds(600)
+def test_no_notice_that_apache_does_not_show(page, pma, apache_with_pma):
+    seen = pages_of_the_server(page) + ["/index.php?route=/nothing/there", "/url.php?url=http://127.0.0.1/", "/show_config_errors.php"]
+
+    def complaints(base, log, whole=False) -> set:
+        def visit():
+            page.fresh()
+            page.go(base + "/")
+            log_in(page)
+            for target in seen:
+                page.run(f"fetch({target!r}, {{redirect: 'manual'}}).then(r => r.text()).then(t => t.length)")
+
+        return notices.collect(visit, log, lambda name: page.go(f"{base}/index.php?mark={name}"), whole)
+
+    theirs = complaints(f"http://127.0.0.1:{apache_with_pma.port}",
+                        lambda: apache_with_pma.log.read_text("utf-8", "replace"), True)
+    ours = complaints(page.base, pma.stderr.text)
+    page.forget()
+    assert not ours - theirs

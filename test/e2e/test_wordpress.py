@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from support import wait
+from support import apache, notices, wait
 from support.browser import Browser
 from support.mariadb import MariaDb
 from support.pictures import png
@@ -49,14 +49,26 @@ def blog(database):
         "env WORDPRESS_CONFIG blog;": "env WORDPRESS_CONFIG blog; env WP_ENVIRONMENT_TYPE local; ini error_reporting -1;",
     })
     recipe.shell()
+    # Debugging switches all notices on; the address is whichever it is asked for, so that Apache can serve the blog, too.
     (etc / "config-blog.php").write_text(
-        recipe.blocks[1] + f"define('WP_CONTENT_DIR', '{content}/wp-content');\n")
+        recipe.blocks[1] + notices.MARK + f"define('WP_CONTENT_DIR', '{content}/wp-content');\n"
+        "define('WP_HTTP_BLOCK_EXTERNAL', true);\ndefine('WP_DEBUG', true);\ndefine('WP_DEBUG_DISPLAY', false);\n"
+        "define('WP_HOME', 'http://' . $_SERVER['HTTP_HOST']);\ndefine('WP_SITEURL', WP_HOME);\n")
     (content / "wp-content/mu-plugins").mkdir()
     (content / "wp-content/mu-plugins/godwit.php").write_text(recipe.blocks[2])
     recipe.start()
     yield instance
     instance.finish()
     remove_base(instance)
+
+
+def log_in(browser, base) -> None:
+    """The page moves the focus while it loads: fields are filled in by script."""
+    browser.fresh()
+    browser.go(base + "/wp-login.php")
+    browser.run(f"user_login.value = 'admin', user_pass.value = {json.dumps(PASSWORD)}, 1")
+    browser.leave(lambda: browser.run("document.querySelector('#wp-submit').click()"))
+    assert "Dashboard" in browser.text(), browser.text()
 
 
 @pytest.fixture(scope="module")
@@ -76,12 +88,7 @@ def admin(blog):
     browser.leave(lambda: browser.click("#submit"))
     assert "Success!" in browser.text(), browser.text()
     assert not browser.complaints(browser.base)
-    browser.go(browser.base + "/wp-login.php")
-    browser.until("document.activeElement.id == 'user_login'")
-    browser.fill("#user_login", "admin")
-    browser.fill("#user_pass", PASSWORD)
-    browser.leave(lambda: browser.click("#wp-submit"))
-    assert "Dashboard" in browser.text(), browser.text()
+    log_in(browser, browser.base)
     browser.picture("wordpress-dashboard")
     yield browser
     browser.close()
@@ -210,13 +217,17 @@ def test_a_stranger_comments(page, permalinks, blog):
     assert "Na so was" in page.text()
 
 
-def test_every_page_of_the_administration(page, permalinks):
+def pages_of_the_administration(page) -> list:
     page.go(page.base + "/wp-admin/")
     links = page.run("[...document.querySelectorAll('#adminmenu a')].map(a => a.href)")
-    links = sorted({link.split("#")[0] for link in links if link.startswith(page.base)})
-    assert len(links) > 20, links
-    for link in links:
-        page.go(link)
+    found = sorted({link.split("#")[0][len(page.base):] for link in links if link.startswith(page.base)})
+    assert len(found) > 20, found
+    return found
+
+
+def test_every_page_of_the_administration(page, permalinks):
+    for link in pages_of_the_administration(page):
+        page.go(page.base + link)
         assert not page.complaints(page.base), link
         assert page.count("#wpadminbar, .edit-site, .customize-controls-close"), link
 
@@ -239,3 +250,51 @@ def test_what_nobody_may_fetch(blog, page):
     assert blog.request("POST", "/xmlrpc.php", {}, b"<x/>", host).status == 403
     assert blog.get("/wp-config.php", host=host).body == b""
     assert blog.get("/.htaccess", host=host).status in (403, 404)
+
+
+APACHE = """
+    SetEnv WORDPRESS_CONFIG blog
+    php_value error_reporting -1
+    LogLevel php:info
+    php_value upload_max_filesize 64M
+    php_value post_max_size 64M
+    DirectoryIndex index.php
+    FallbackResource /index.php
+    Alias /wp-content {content}
+    <Directory {content}>
+        Require all granted
+    </Directory>
+"""
+
+
+@pytest.fixture
+def apache_with_blog(blog):
+    base = blog.base / "apache"
+    base.mkdir()
+    content = blog.data / "var/wp-content"
+    instance = apache.Apache(base, blog.base / "wordpress", content, APACHE.format(content=content), APP_USER)
+    yield instance
+    instance.stop()
+
+
+@pytest.mark.seconds(600)
+def test_no_notice_that_apache_does_not_show(page, permalinks, blog, apache_with_blog):
+    seen = pages_of_the_administration(page) + [
+        "/", "/hello-world/", "/sample-page/", "/feed/", "/no-such-page/", "/?s=hello", "/category/uncategorized/", "/?p=1",
+        "/wp-json/", "/wp-json/wp/v2/posts", "/wp-sitemap.xml", "/wp-login.php?action=lostpassword", "/wp-cron.php", "/index.php"]
+
+    def complaints(base, log, whole=False) -> set:
+        def visit():
+            log_in(page, base)
+            for target in seen:
+                page.run(f"fetch({json.dumps(target)}).then(r => r.text()).then(t => t.length)")
+
+        return notices.collect(visit, log, lambda name: page.go(f"{base}/?mark={name}"), whole)
+
+    theirs = complaints(f"http://127.0.0.1:{apache_with_blog.port}",
+                        lambda: apache_with_blog.log.read_text("utf-8", "replace"), True)
+    ours = complaints(page.base, blog.stderr.text)
+    page.forget()
+    # Whether it tries to reach wordpress.org depends on when it has tried last.
+    more = sorted(m for m in ours - theirs if "wrong with WordPress.org" not in m)
+    assert not more, "\n".join([*more, "--- Apache", *sorted(theirs)])

@@ -113,6 +113,11 @@ class Browser:
         self.loads = 0
         self.asked, self.answers, self.failures, self.errors = {}, [], [], []
 
+    def fresh(self) -> None:
+        """Leaves the page and forgets all cookies: these know no ports, and belong to whatever else listens here, too."""
+        self.go("about:blank")
+        self.call("Network.clearBrowserCookies")
+
     # ---- pages
 
     def run(self, script: str):
