@@ -249,7 +249,21 @@ static bool refuses(struct endpoint *ep, struct exchange *ex, enum endpoint_fail
     return refused;
 }
 
-static const struct endpoint_ops OPS = {refuses, acquire, cancel, release};
+static bool is_wanted(struct endpoint *ep)
+{
+    pool_state_lock();
+    bool wanted = pool_of(ep)->queue.count > 0;
+    pool_state_unlock();
+    return wanted;
+}
+
+static const struct endpoint_ops OPS = {
+    .refuses = refuses,
+    .is_wanted = is_wanted,
+    .acquire = acquire,
+    .cancel = cancel,
+    .release = release,
+};
 
 // What a ticket that has left the inbox has come to.
 enum delivery { DELIVERY_SLOT, DELIVERY_FAILURE, DELIVERY_QUEUED };

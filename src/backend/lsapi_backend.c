@@ -24,6 +24,11 @@
 // client that keeps pace costs no disk.
 #define GRACE_US 10000
 
+// Where no file can be written, a worker waits so long for a client that takes nothing, if others
+// wait for the worker.
+#define STALL_US      5000000
+#define STALL_LOOK_US 500000
+
 // Who closes so soon after asking does not want to be waited for, or says by it that this was all:
 // programs do. Who does it later has given up.
 #define LEAVES_AFTER_US 1000000
@@ -79,7 +84,9 @@ static void pause_reading(struct lsapi_conv *conv)
     clock_stop(conv);
     conv->paused_us = now_us(conv);
     bool may_spill = !conv->left && !conv->head.is_live && conv->conf.response_spool_bytes > 0;
-    if (may_spill && !conv->answer.spilling && !conv->answer.write_failed)
+    if (may_spill && conv->answer.write_failed)
+        loop_timer_start(conv->thread->loop, &conv->grace, STALL_US);
+    else if (may_spill && !conv->answer.spilling)
         loop_timer_start(conv->thread->loop, &conv->grace, conv->grace_us);
 }
 
@@ -500,6 +507,27 @@ static void on_answer_written(struct lsapi_answer *a, int error)
     }
     if (conv->paused && lsapi_answer_has_room(a))
         resume_reading(conv);
+    else if (conv->paused && error < 0)
+        pause_reading(conv);
+    finish_turn(conv);
+}
+
+// The client takes nothing, and its answer can't wait in a file.
+static void on_stalled(struct lsapi_conv *conv)
+{
+    struct endpoint *endpoint = conv->conf.endpoint;
+    if (!endpoint->ops->is_wanted(endpoint)) {
+        loop_timer_start(conv->thread->loop, &conv->grace, STALL_LOOK_US);
+        return;
+    }
+    int pid = (int)conv->slot->worker_pid;
+    give_slot(conv, SLOT_BROKEN);
+    fail(conv, 503, "spool.stalled",
+         arena_fmt(
+             &conv->exchange->arena,
+             "Worker %d of app \"%.*s\" is taken from a client that has read nothing for %d s: "
+             "other requests wait, and no temporary file can be written in %s (spool_dir).",
+             pid, STR_ARG(endpoint->name), STALL_US / 1000000, conv->answer.file.dir));
     finish_turn(conv);
 }
 
@@ -507,6 +535,10 @@ static void on_answer_written(struct lsapi_answer *a, int error)
 static void on_grace_over(struct loop_timer *timer)
 {
     struct lsapi_conv *conv = conv_of(CONTAINER_OF(timer, struct lsapi_conv, grace));
+    if (conv->answer.write_failed) {
+        on_stalled(conv);
+        return;
+    }
     lsapi_answer_spill(&conv->answer, conv->exchange, conv->conf.spool_share,
                        conv->conf.response_spool_bytes);
     if (lsapi_answer_has_room(&conv->answer))

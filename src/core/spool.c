@@ -188,7 +188,7 @@ static void on_written(struct job *job)
     }
     if (s->write_error == 0) {
         s->file_bytes += buf_len(&s->memory);
-        buf_take(&s->memory, buf_len(&s->memory));
+        buf_done(&s->memory); // the client may take its time for the rest
     }
     if (!s->on_done)
         return;

@@ -158,6 +158,7 @@ static enum body_result pull(struct body *source, uint64_t max_bytes, struct bod
     use_up(conn);
     enum h1_read result = b->failed ? H1_READ_END : advance(conn);
     if (result == H1_READ_WAIT) {
+        buf_trim(&conn->in); // many may wait, for long
         wait_for_more(conn);
         return BODY_WAIT;
     }

@@ -6,7 +6,7 @@
 // One row per event, sorted: X(name, meaning).
 #define EVENTS(X)                                                                              \
  X("app.failed", "a worker of an app could not be started")                                    \
- X("app.loaded", "an app's program is there; workers can be started")                           \
+ X("app.loaded", "an app's program is there; workers can be started")                          \
  X("app.output", "a line that an app wrote on its standard error")                             \
  X("app.protocol", "a process of an app sent what it may not send")                            \
  X("app.restart_failed", "an app's new workers could not be started; the old ones stay")       \
@@ -27,7 +27,7 @@
  X("backend.worker_died", "a worker ended in the middle of a request")                         \
  X("config.invalid", "a configuration was refused; the old one goes on")                       \
  X("config.loaded", "a configuration is in force")                                             \
- X("config.needs_restart", "a reload has changed what only a restart of the instance changes")  \
+ X("config.needs_restart", "a reload has changed what only a restart of the instance changes") \
  X("config.no_site", "a request came while the configuration has no site")                     \
  X("front.accept_failed", "connections cannot be taken for lack of descriptors or memory")     \
  X("front.bad_answer", "an app gave a head that cannot be sent; the client gets 502")          \
@@ -53,6 +53,7 @@
  X("server.threads_failed", "not all threads could be started")                                \
  X("spool.failed", "a body could not be written to a temporary file")                          \
  X("spool.full", "a request body was refused: temporary files have reached a limit")           \
+ X("spool.stalled", "an answer was cut: its client reads nothing, and no file can be written") \
  X("static.failed", "a file that is there could not be opened or read")                        \
  X("static.script_refused", "a script that no app runs was asked for; its source is not sent") \
  X("worker.died", "a worker ended though nobody asked for it")                                 \

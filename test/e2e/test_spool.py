@@ -160,6 +160,24 @@ def test_full_disk_loses_nothing_of_answers(app, small_disk):
     assert app.get("/hello.php").status == 200
 
 
+def test_full_disk_and_stalled_clients_hold_no_workers(app, small_disk):
+    """While others wait for the workers; a client that reads, however slowly, keeps its own."""
+    app.php("workers 2..2;", top=f"spool_dir {small_disk};")
+    held = [stalled(app, "/big.php") for _ in range(2)]
+    app.stderr.wait(r"spool\.failed .*No space left on device; its worker waits")
+    with app.connect(30) as c:
+        assert c.get("/hello.php").status == 200  # send_time would be a minute
+    app.stderr.wait(r"spool\.stalled .*read nothing for 5 s: other requests wait.*spool_dir\)\. The answer was cut")
+    cut = 0
+    for c in held:
+        try:
+            assert is_whole(rest_of(c))
+        except Closed:
+            cut += 1
+        c.close()
+    assert 1 <= cut <= 2
+
+
 def test_a_client_that_leaves_gives_its_file_back(app):
     app.php("workers 1..1;")
     for _ in range(3):

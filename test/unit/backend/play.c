@@ -71,7 +71,19 @@ static bool refuses(struct endpoint *ep, struct exchange *ex, enum endpoint_fail
     return play.app.is_full;
 }
 
-static const struct endpoint_ops OPS = {refuses, acquire, cancel, release};
+static bool is_wanted(struct endpoint *ep)
+{
+    (void)ep;
+    return play.app.is_wanted;
+}
+
+static const struct endpoint_ops OPS = {
+    .refuses = refuses,
+    .is_wanted = is_wanted,
+    .acquire = acquire,
+    .cancel = cancel,
+    .release = release,
+};
 
 struct line *play_add_line(void)
 {

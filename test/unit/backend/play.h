@@ -40,6 +40,7 @@ struct play {
         struct ticket *waiting;
         bool cancelled;
         bool is_full;
+        bool is_wanted; // other requests wait
     } app;
 
     // What the client has got.
