@@ -54,7 +54,7 @@ static const struct key KEYS[] = {
         .max = 16,
         .help =
             "Directories that are searched for PHP before the usual places: for godwit-php and godwit-php8.2, "
-            "lsphp, lsphp8.2 and lsphp82/bin/lsphp, or what the version is.",
+            "lsphp, lsphp8.2 and lsphp82/bin/lsphp, php-cgi and php-cgi8.2, or what the version is.",
         .example = "/opt/php /srv/lsws",
         .effect = KEY_WORKERS,
     },

@@ -90,8 +90,8 @@ const struct key app_conf_block_keys[APP_CONF_BLOCK_COUNT] = {
         .scopes = KEY_APP,
         .help =
             "Program, with arguments, that serves the app's requests over LSAPI: needed for the type lsapi, in "
-            "place of the PHP that would be found for the type php. There a name that begins with lsphp means the "
-            "stock lsphp. A program without \"/\" is looked for in PATH.",
+            "place of the PHP that would be found for the type php. There a name that begins with lsphp or php-cgi "
+            "means that. A program without \"/\" is looked for in PATH.",
         .example = "/usr/local/bin/guestbook --fast",
         .effect = KEY_WORKERS,
     },
@@ -104,7 +104,7 @@ const struct key app_conf_block_keys[APP_CONF_BLOCK_COUNT] = {
             "Version of PHP, for app php: the best program of that version is taken. Several can be in use at "
             "once, one for each app.",
         .example = "8.2",
-        .def_words = "whatever is there: godwit-php, else the newest lsphp",
+        .def_words = "whatever is there: godwit-php, else lsphp, else php-cgi",
         .effect = KEY_WORKERS,
     },
     {

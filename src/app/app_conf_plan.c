@@ -86,19 +86,26 @@ static bool find_program(const struct app_conf *app, struct arena *a, struct php
                       STR_ARG(name));
 }
 
-// What starts an lsphp for us.
-static const char *find_host(const struct app_conf *app, struct arena *a, struct err *err)
+// Our program that starts one that is not ours.
+static const char *find_host(const struct app_conf *app, const struct php_program *program,
+                             struct arena *a, struct err *err)
 {
-    const char *path = php_program_own(a, "lsapi", STR("godwit-lsapi"));
+    bool is_cgi = program->kind == PHP_PROGRAM_CGI;
+    const char *name = is_cgi ? "godwit-fcgi" : "godwit-lsapi";
+    const char *path = php_program_own(a, is_cgi ? "fcgi" : "lsapi", str_c(name));
     if (!path) {
-        tree_error(
-            err, app->pos,
-            "an lsphp needs the program godwit-lsapi, which is not installed beside this one");
+        tree_error(err, app->pos, "%s needs the program %s, which is not installed beside this one",
+                   program->path, name);
+    } else if (is_cgi && app->admin_ini.count) {
+        // It has no settings for a request, and a script could change those of its start.
+        tree_error(err, app->pos, "admin_ini cannot be kept by %s, another PHP was expected",
+                   program->path);
+        path = NULL;
     }
     return path;
 }
 
-// godwit-php and godwit-lsapi take settings as options: -d NAME=VALUE.
+// godwit-php, godwit-lsapi and php-cgi take settings as options: -d NAME=VALUE.
 static void add_settings(const char **argv, size_t *count, const struct key_pairs *pairs,
                          struct arena *a)
 {
@@ -113,19 +120,21 @@ static void add_settings(const char **argv, size_t *count, const struct key_pair
 static bool make_argv(const struct app_conf *app, const struct php_program *program,
                       struct arena *a, struct plan_app *out, struct err *err)
 {
-    size_t most = 3 + app->command.count + 2 * app->ini.count;
+    size_t most = 5 + app->command.count + 2 * app->ini.count;
     const char **argv = arena_array(a, const char *, most);
     size_t count = 0;
     out->program = program->path;
     out->argv = argv;
-    if (program->kind == PHP_PROGRAM_LSPHP) {
-        argv[count++] = find_host(app, a, err);
+    if (program->kind != PHP_PROGRAM_GODWIT)
+        argv[count++] = find_host(app, program, a, err);
+    if (program->kind == PHP_PROGRAM_LSPHP)
         add_settings(argv, &count, &app->ini, a);
-    }
     argv[count++] = program->path;
     for (size_t i = 1; i < app->command.count; i++)
         argv[count++] = arena_dup(a, app->command.items[i]).ptr;
-    if (program->kind == PHP_PROGRAM_GODWIT && !app->command.count)
+    bool is_other =
+        program->kind == PHP_PROGRAM_GODWIT && app->command.count; // not known to take -d
+    if (program->kind != PHP_PROGRAM_LSPHP && !is_other)
         add_settings(argv, &count, &app->ini, a);
     return argv[0] != NULL;
 }

@@ -18,8 +18,16 @@ static const char *const LSPHP_PLACES[] = {
     "/opt/cpanel/ea-php%N/root/usr/bin/lsphp", "/opt/alt/php%N/usr/bin/lsphp",
 };
 
-// In a directory of php_search.
-static const char *const SEARCHED[] = {"lsphp", "lsphp%V", "lsphp%N/bin/lsphp"};
+static const char *const CGI_PLACES[] = {
+    "php-cgi",
+    "php-cgi%V",
+    "/opt/plesk/php/%V/bin/php-cgi",
+    "/opt/remi/php%N/root/usr/bin/php-cgi",
+};
+
+// In a directory of php_search; NULL ends.
+static const char *const LSPHP_SEARCHED[] = {"lsphp", "lsphp%V", "lsphp%N/bin/lsphp", NULL};
+static const char *const CGI_SEARCHED[] = {"php-cgi", "php-cgi%V", NULL};
 
 struct search {
     struct arena *arena;
@@ -47,6 +55,8 @@ enum php_program_kind php_program_kind(struct str path)
     struct str name = str_skip(path, str_rfind(path, '/') + 1);
     if (str_rfind(path, '/') == path.len)
         name = path;
+    if (str_starts(name, STR("php-cgi")))
+        return PHP_PROGRAM_CGI;
     return str_starts(name, STR("lsphp")) ? PHP_PROGRAM_LSPHP : PHP_PROGRAM_GODWIT;
 }
 
@@ -165,15 +175,18 @@ static const char *find_godwit(struct search *s)
     return php_program_own(s->arena, "php", name);
 }
 
-static const char *find_lsphp(struct search *s)
+static const char *find_foreign(struct search *s, const char *const *searched,
+                                const char *const *places, size_t place_count)
 {
     const char *path = NULL;
-    for (size_t i = 0; i < s->dirs->count && !path; i++)
-        for (size_t j = 0; j < ARRAY_LEN(SEARCHED) && !path; j++)
+    for (size_t i = 0; i < s->dirs->count && !path; i++) {
+        for (size_t j = 0; searched[j] && !path; j++) {
             path = try_versions(
-                s, arena_fmt(s->arena, "%.*s/%s", STR_ARG(s->dirs->items[i]), SEARCHED[j]));
-    for (size_t i = 0; i < ARRAY_LEN(LSPHP_PLACES) && !path; i++)
-        path = try_versions(s, str_c(LSPHP_PLACES[i]));
+                s, arena_fmt(s->arena, "%.*s/%s", STR_ARG(s->dirs->items[i]), searched[j]));
+        }
+    }
+    for (size_t i = 0; i < place_count && !path; i++)
+        path = try_versions(s, str_c(places[i]));
     return path;
 }
 
@@ -185,7 +198,11 @@ bool php_program_find(struct arena *a, struct str version, const struct key_word
     const char *path = find_godwit(&s);
     if (!path) {
         kind = PHP_PROGRAM_LSPHP;
-        path = find_lsphp(&s);
+        path = find_foreign(&s, LSPHP_SEARCHED, LSPHP_PLACES, ARRAY_LEN(LSPHP_PLACES));
+    }
+    if (!path) {
+        kind = PHP_PROGRAM_CGI;
+        path = find_foreign(&s, CGI_SEARCHED, CGI_PLACES, ARRAY_LEN(CGI_PLACES));
     }
     if (!path)
         return false;

@@ -15,6 +15,7 @@
 enum php_program_kind {
     PHP_PROGRAM_GODWIT, // godwit-php, or any program on libgodwit-app
     PHP_PROGRAM_LSPHP,  // stock lsphp, which forks its workers by itself
+    PHP_PROGRAM_CGI,    // php-cgi, which speaks FastCGI
 };
 
 struct php_program {

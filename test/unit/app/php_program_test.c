@@ -46,6 +46,8 @@ static int set_up(void **state)
     make("lsphp6.5", 0755);
     make("lsphp6.4", 0644); // no program
     make("lsphp74/bin/lsphp", 0755);
+    make("php-cgi6.5", 0755);
+    make("php-cgi6.3", 0755);
     return 0;
 }
 
@@ -67,6 +69,7 @@ static void the_best_of_a_version_is_found(void **state)
         {"6.6", PHP_PROGRAM_GODWIT, "godwit-php6.6"},
         {"6.5", PHP_PROGRAM_LSPHP, "lsphp6.5"},
         {"7.4", PHP_PROGRAM_LSPHP, "lsphp74/bin/lsphp"},
+        {"6.3", PHP_PROGRAM_CGI, "php-cgi6.3"},
         {"6.4", PHP_PROGRAM_LSPHP, NULL},
         {"", PHP_PROGRAM_LSPHP, "lsphp6.6"}, // the newest by its first pattern
     };
@@ -110,6 +113,7 @@ static void a_name_tells_the_kind(void **state)
     (void)state;
     assert_int_equal(php_program_kind(STR("/usr/bin/lsphp8.2")), PHP_PROGRAM_LSPHP);
     assert_int_equal(php_program_kind(STR("lsphp")), PHP_PROGRAM_LSPHP);
+    assert_int_equal(php_program_kind(STR("/usr/bin/php-cgi8.2")), PHP_PROGRAM_CGI);
     assert_int_equal(php_program_kind(STR("/opt/lsphp82/bin/php-worker")), PHP_PROGRAM_GODWIT);
     assert_int_equal(php_program_kind(STR("/usr/libexec/godwit/godwit-php")), PHP_PROGRAM_GODWIT);
 }
