@@ -134,9 +134,37 @@ static void start_stray(bool own_session)
     wait_for_ever();
 }
 
-static void say_ready(uint32_t id, int fd)
+// Starts what serves in place of the worker; it is no child of it.
+static pid_t start_server(void)
 {
-    struct ipc_msg ready = {.type = IPC_READY, .id = id, .pid = getpid()};
+    int number[2];
+    pid_t pid = 0;
+    if (fd_pipe(number) < 0)
+        _exit(94);
+    pid_t between = fork();
+    if (between == 0) {
+        if (fork() != 0)
+            _exit(0);
+        setsid();
+        close(CHANNEL);
+        if (is_mode("serves-as-other") && setuid(USER_WRONG) < 0)
+            _exit(94);
+        pid = getpid();
+        if (fd_write_all(number[1], str_n((const char *)&pid, sizeof pid)) < 0)
+            _exit(94);
+        wait_for_ever();
+    }
+    waitpid(between, NULL, 0);
+    if (fd_read(number[0], &pid, sizeof pid) != (ssize_t)sizeof pid)
+        _exit(94);
+    fd_close(&number[0]);
+    fd_close(&number[1]);
+    return pid;
+}
+
+static void say_ready(uint32_t id, int fd, pid_t server)
+{
+    struct ipc_msg ready = {.type = IPC_READY, .id = id, .pid = server};
     if (!is_mode("wrong-pid")) {
         say(&ready, &fd, 1);
         return;
@@ -182,10 +210,12 @@ static void run_worker(uint32_t id, int gate, int told)
         start_stray(true);
     if (is_mode("wrong-user") && setuid(USER_WRONG) < 0)
         _exit(94);
+    bool is_served = is_mode("serves") || is_mode("serves-as-other");
+    pid_t server = is_served ? start_server() : getpid();
     int pair[2];
     if (fd_pair(SOCK_STREAM, pair) < 0)
         _exit(95);
-    say_ready(id, pair[0]);
+    say_ready(id, pair[0], server);
     fd_close(&pair[0]);
     close(CHANNEL);
     fd_close(&told);

@@ -178,6 +178,49 @@ static void missing_program_is_told(void **state)
     rig_stop(r);
 }
 
+// A worker may stand for another process, which is what is shown and goes with it.
+static void another_process_may_serve(void **state)
+{
+    struct rig *r = *state;
+    rig_app(r, "blog", "serves");
+    rig_start_serving(r);
+    rig_start_worker(r, "blog", 1);
+    struct ready one = expect_ready(r, 1);
+    assert_int_equal(getpgid(one.pid), one.pid); // of its own: not the worker
+    send_kill(r, 1, SIGKILL);
+    expect_exit(r, 1, SIGKILL);
+    rig_wait_gone(one.pid);
+    close_ready(&one);
+    rig_start_worker(r, "blog", 2);
+    struct ready two = expect_ready(r, 2);
+    close_ready(&two); // the worker ends by itself
+    expect_exit(r, 2, 0);
+    rig_wait_gone(two.pid);
+    rig_stop(r);
+}
+
+// But nobody is named, and killed, who does not run as the app's user.
+static void nobody_else_is_taken_for_the_server(void **state)
+{
+    struct rig *r = *state;
+    if (geteuid() != 0)
+        return; // only root's processes can be somebody else's
+    rig_app(r, "blog", "serves-as-other");
+    rig_start_serving(r);
+    rig_start_worker(r, "blog", 1);
+    rig_expect(r, IPC_WORKER_FAILED);
+    assert_int_equal(r->msg.stage, IPC_STAGE_IDENTITY);
+    rig_expect_text(r, "which is to serve, does not run as uid");
+    struct str rest = str_skip(r->msg.text, strlen("process "));
+    uint64_t pid;
+    assert_true(str_to_u64(str_cut(&rest, ','), &pid));
+    // When another worker has failed, the first is dead: its server is not.
+    rig_start_worker(r, "blog", 2);
+    rig_expect(r, IPC_WORKER_FAILED);
+    assert_int_equal(kill((pid_t)pid, 0), 0);
+    rig_stop(r);
+}
+
 static void ready_may_come_first(void **state)
 {
     struct rig *r = *state;
@@ -484,6 +527,8 @@ int main(void)
         RIG_TEST(starts_fail_with_reasons),
         RIG_TEST(strangers_are_not_taken_for_workers),
         RIG_TEST(missing_program_is_told),
+        RIG_TEST(another_process_may_serve),
+        RIG_TEST(nobody_else_is_taken_for_the_server),
         RIG_TEST(ready_may_come_first),
         RIG_TEST(term_becomes_kill),
         RIG_TEST(workers_survive_their_spawner),
