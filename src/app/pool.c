@@ -437,6 +437,7 @@ static void set_in_force(struct pool *p, const struct pool_settings *set)
     p->in_force = true;
     if (changed) {
         p->generation++;
+        p->restart_us = 0;
         p->failures = 0;
         p->retry_us = 0;
     }

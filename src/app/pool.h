@@ -27,6 +27,9 @@ struct pool_link {
     void (*start)(void *arg, struct str app, uint32_t worker_id); // answer: ready or failed
     void (*signal)(void *arg, uint32_t worker_id, int signal);    // SIGKILL: answer: exit
     void (*app_idle)(void *arg, struct str app);                  // its spawner may leave
+    // The next workers come from a new spawner; the old one stays until `restarted` tells whether
+    // it may leave. NULL: there are no spawners.
+    void (*renew)(void *arg, struct str app);
     // The outcome of pool_restart: `text` says why the new workers could not be started.
     void (*restarted)(void *arg, struct str app, bool ok, struct str text);
     uint64_t (*now_us)(void);                         // NULL: the monotonic clock

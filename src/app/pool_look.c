@@ -216,6 +216,7 @@ static uint64_t look_at(struct pool *p, uint64_t now_us)
     next_us = earlier(next_us, start_workers(p, now_us));
     refuse_hopeless(p);
     next_us = earlier(next_us, pool_busy_look(p, now_us));
+    next_us = earlier(next_us, p->restart_us ? p->restart_us : POOL_NEVER);
     next_us = earlier(next_us, let_spawner_go(p, now_us));
     if (!p->in_force && p->refs == 0 && list_is_empty(&p->workers) && p->queue.count == 0)
         pool_state_free(p);
@@ -254,6 +255,10 @@ static void carry_out(const struct pool_order *order)
         break;
     case POOL_ORDER_APP_IDLE:
         link->app_idle(link->arg, order->app);
+        break;
+    case POOL_ORDER_RENEW:
+        if (link->renew)
+            link->renew(link->arg, order->app);
         break;
     case POOL_ORDER_TELL:
         log_info(scope, "worker.recycled", "%.*s", STR_ARG(order->text));

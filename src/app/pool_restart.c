@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // pool_restart -- see pool_restart.h.
 //
-//   NONE --(asked)--> WANTED --(nothing starts any more)--> PROVING --(ready, failed)--> NONE
+//   NONE --(asked)--> WANTED --(nothing starts any more)--> PROVING --(ready)--> NONE
+//     |                 ^                                      |
+//     '--(later)--------'              NONE, later again <-----'--(failed)
 //
-// The spawner is asked to leave in between: whatever starts after that has a new one.
+// The keeper is told to use a new spawner in between, and to keep the old one: whatever starts
+// after that has the new code. If that cannot start, the old spawner is the app's again, and its
+// workers are what is wanted.
 #include "app/pool_restart.h"
 
 #include "app/pool_state.h"
@@ -20,6 +24,7 @@ enum pool_restart pool_restart(struct str app)
             p->restart = POOL_RESTART_WANTED;
         else if (p->may_have_spawner)
             pool_state_order(POOL_ORDER_APP_IDLE, p->endpoint.name, 0);
+        p->restart_us = 0;
         pool_state_due(0);
     }
     pool_state_unlock();
@@ -28,15 +33,19 @@ enum pool_restart pool_restart(struct str app)
 
 bool pool_restart_step(struct pool *p)
 {
+    if (p->restart_us && p->restart_us <= pool_state_now_us()) {
+        p->restart_us = 0;
+        p->restart = POOL_RESTART_WANTED;
+    }
     if (p->restart != POOL_RESTART_WANTED)
         return true;
     if (p->counts[POOL_WORKER_STARTING] > 0)
         return false;
     p->restart = POOL_RESTART_PROVING;
-    p->generation++;
+    p->restart_generation = ++p->generation;
     p->failures = 0;
     p->retry_us = 0;
-    pool_state_order(POOL_ORDER_APP_IDLE, p->endpoint.name, 0);
+    pool_state_order(POOL_ORDER_RENEW, p->endpoint.name, 0);
     // Those that were left may have gone meanwhile: then the next request starts new ones.
     if (pool_state_usable(p) == 0 && p->queue.count == 0) {
         p->proved = p->generation;
@@ -58,5 +67,12 @@ void pool_restart_failed(struct pool *p)
     if (p->restart != POOL_RESTART_PROVING)
         return;
     p->restart = POOL_RESTART_NONE;
+    // Unless the settings have changed meanwhile: then there is no way back.
+    if (p->generation == p->restart_generation) {
+        p->generation--;
+        p->failures = 0;
+        p->retry_us = 0;
+        p->restart_us = pool_state_now_us() + POOL_BACKOFF_MAX_US;
+    }
     pool_state_restarted(p, false, str_n(p->failure, p->failure_len));
 }

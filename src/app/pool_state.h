@@ -132,6 +132,9 @@ struct pool {
 
     enum { POOL_RESTART_NONE, POOL_RESTART_WANTED, POOL_RESTART_PROVING } restart;
 
+    uint32_t restart_generation; // that it is to prove
+    uint64_t restart_us;         // when one that has failed is tried again; 0: not
+
     bool may_have_spawner;
     bool traces; // its workers say on SIGUSR2 where they are
 
@@ -155,6 +158,7 @@ enum pool_order_type {
     POOL_ORDER_KILL,
     POOL_ORDER_TRACE, // say where the script is
     POOL_ORDER_APP_IDLE,
+    POOL_ORDER_RENEW,
     POOL_ORDER_TELL, // the operator
     POOL_ORDER_RESTARTED,
     POOL_ORDER_NOT_RESTARTED

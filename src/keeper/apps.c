@@ -60,13 +60,20 @@ static struct app *new_app(struct keeper *k, struct generation *g, size_t at)
     return app;
 }
 
+static void leave_both(struct app *app)
+{
+    if (app->spawner)
+        spawner_leave(app->spawner);
+    if (app->old)
+        spawner_leave(app->old);
+}
+
 static void retire(struct keeper *k, struct app *app, bool is_removed)
 {
     list_remove(&app->node);
     list_push_back(&k->apps.retired, &app->node);
     app->is_retired = true;
-    if (app->spawner)
-        spawner_leave(app->spawner);
+    leave_both(app);
     if (is_removed)
         loop_timer_start(k->loop, &app->timer, app->generation->plan.drain_ms * 1000);
     loop_later(k->loop, &app->check);
@@ -102,6 +109,8 @@ static void for_each(struct keeper *k, void (*fn)(struct app *app, void *arg), v
 static void orphan_workers(struct app *app, void *arg)
 {
     (void)arg;
+    if (app->old)
+        spawner_leave(app->old); // nobody is left who would settle it
     list_foreach(&app->workers, struct worker, node, w)
         worker_orphan(w);
 }
@@ -204,8 +213,36 @@ void apps_start_worker(struct keeper *k, struct str name, uint32_t id)
 void apps_idle(struct keeper *k, struct str name)
 {
     struct app *app = find(k, name);
-    if (app && app->spawner && !has_waiting(app))
+    if (app && !has_waiting(app))
+        leave_both(app);
+}
+
+void apps_renew(struct keeper *k, struct str name)
+{
+    struct app *app = find(k, name);
+    if (!app || !app->spawner)
+        return;
+    if (app->old)
+        spawner_leave(app->spawner); // it has not proved anything
+    else
+        app->old = app->spawner;
+    app->spawner = NULL;
+}
+
+void apps_settle(struct keeper *k, struct str name, bool is_good)
+{
+    struct app *app = find(k, name);
+    if (!app)
+        return;
+    if (is_good) {
+        if (app->old)
+            spawner_leave(app->old);
+        return;
+    }
+    if (app->spawner)
         spawner_leave(app->spawner);
+    app->spawner = app->old;
+    app->old = NULL;
 }
 
 void apps_orphan_workers(struct keeper *k)

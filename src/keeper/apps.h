@@ -27,6 +27,7 @@ struct app {
     const struct plan_app *plan;
     struct board *board;     // counted
     struct spawner *spawner; // that new workers come from; NULL: none runs
+    struct spawner *old;     // kept until a new one has proved itself; NULL: none
     struct list spawners;    // all that are not freed yet
     struct list workers;
     bool is_retired;         // replaced by other settings, or removed
@@ -54,6 +55,11 @@ void apps_start_worker(struct keeper *k, struct str name, uint32_t id);
 
 // apps_idle lets the app's spawner leave, unless workers wait for it.
 void apps_idle(struct keeper *k, struct str name);
+
+// apps_renew lets the next workers come from a new spawner and keeps the one that is there, until
+// apps_settle says which of them stays.
+void apps_renew(struct keeper *k, struct str name);
+void apps_settle(struct keeper *k, struct str name, bool is_good);
 
 // apps_orphan_workers ends all workers: the server that their connections lived in is gone.
 void apps_orphan_workers(struct keeper *k);

@@ -121,6 +121,10 @@ static void on_msg(struct channel *c, const struct ipc_msg *msg, struct fd_recei
         worker_kill(k, msg->id, msg->status);
     } else if (msg->type == IPC_APP_IDLE) {
         apps_idle(k, msg->name);
+    } else if (msg->type == IPC_APP_RENEW) {
+        apps_renew(k, msg->name);
+    } else if (msg->type == IPC_APP_SETTLE) {
+        apps_settle(k, msg->name, msg->status == 0);
     } else if (msg->type == IPC_RELOAD) {
         reload_request(k, msg->id);
     } else if (msg->type == IPC_STOP) {

@@ -41,6 +41,8 @@ static void detach(struct spawner *s)
 {
     if (s->app->spawner == s)
         s->app->spawner = NULL;
+    if (s->app->old == s)
+        s->app->old = NULL;
 }
 
 static void send_leave(struct spawner *s)

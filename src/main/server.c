@@ -84,9 +84,16 @@ static void link_app_idle(void *arg, struct str app)
     tell(&(struct ipc_msg){.type = IPC_APP_IDLE, .name = app});
 }
 
+static void link_renew(void *arg, struct str app)
+{
+    (void)arg;
+    tell(&(struct ipc_msg){.type = IPC_APP_RENEW, .name = app});
+}
+
 static void link_restarted(void *arg, struct str app, bool ok, struct str text)
 {
     (void)arg;
+    tell(&(struct ipc_msg){.type = IPC_APP_SETTLE, .name = app, .status = !ok});
     if (server_listeners_control(&server.listeners) != FD_NONE)
         api_restarted(app, ok, text);
 }
@@ -136,6 +143,7 @@ static bool set_up(const struct snapshot *s, uint32_t threads, struct err *err)
     struct pool_link link = {.start = link_start,
                              .signal = link_signal,
                              .app_idle = link_app_idle,
+                             .renew = link_renew,
                              .restarted = link_restarted};
     pool_open(&link, &server.threads.items[0], count);
     pool_thread_start(&server.threads.items[0]);
@@ -479,6 +487,8 @@ static void on_msg(struct channel *c, const struct ipc_msg *msg, struct fd_recei
     case IPC_FORKED:
     case IPC_READY:
     case IPC_FAILED:
+    case IPC_APP_RENEW:
+    case IPC_APP_SETTLE:
         break;
     }
 }

@@ -43,7 +43,7 @@ bool ipc_decode(struct str packet, struct ipc_msg *out)
     uint32_t stage = rd_u32le(&r);
     msg.name = rd_str(&r);
     msg.text = rd_str(&r);
-    if (!rd_end(&r) || type < IPC_PLAN || type > IPC_FAILED || stage > IPC_STAGE_IDENTITY)
+    if (!rd_end(&r) || type < IPC_PLAN || type > IPC_APP_SETTLE || stage > IPC_STAGE_IDENTITY)
         return false;
     msg.type = (enum ipc_type)type;
     msg.stage = (enum ipc_stage)stage;

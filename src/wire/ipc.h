@@ -64,6 +64,10 @@ enum ipc_type {
     IPC_FORKED, // id, pid; fd: read end of the worker's stderr
     IPC_READY,  // id, pid; fd: server's end of the LSAPI connection
     IPC_FAILED, // id, stage, status: errno or 0, text
+
+    // server -> keeper; here, for numbers stay what they are: programs have been built with them
+    IPC_APP_RENEW, // name: the next workers come from a new spawner; the one that is there is kept
+    IPC_APP_SETTLE // name, status 0: the new spawner is good; else the one before is used again
 };
 
 enum ipc_stage { // where a start failed

@@ -100,7 +100,8 @@ def test_memory_max(app):
     two_apps(app, "memory_max 1k;", "workers 0..2;")
     app.file("a.php", "<?php usleep(20000); echo str_repeat('x', 100);")
     assert app.get("/hello.php", host="a").status == 200  # measured
-    with Load(app.address, "/a.php", clients=10, host="a") as load:
+    # So many that a request waits for longer than the start of a worker may take before one is wanted, a second.
+    with Load(app.address, "/a.php", clients=60, host="a") as load:
         load.wait_done(30)
         assert app.get("/hello.php", host="b").status == 200
         wait.until(lambda: app.app("a")["held_by"] == "memory_max", 5, "it is said why there is only one")

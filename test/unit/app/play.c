@@ -53,6 +53,13 @@ static void on_app_idle(void *arg, struct str app)
     play.app_idles++;
 }
 
+static void on_renew(void *arg, struct str app)
+{
+    (void)arg;
+    assert_true(str_eq(app, STR("shop")));
+    play.renewals++;
+}
+
 static void on_restarted(void *arg, struct str app, bool ok, struct str text)
 {
     (void)arg;
@@ -218,8 +225,8 @@ int play_open_case(void **state)
     hash_key(1, 2);
     play.now_us = 1000 * SECOND_US;
     play.process_count = 0;
-    play.starts = play.kills = play.traces = play.app_idles = play.restarted = play.not_restarted =
-        0;
+    play.starts = play.kills = play.traces = play.app_idles = play.renewals = play.restarted =
+        play.not_restarted = 0;
     play.ordered = 0;
     play.limits = (struct pool_limits){0};
     memset(play.clients, 0, sizeof play.clients);
@@ -230,6 +237,7 @@ int play_open_case(void **state)
         .start = on_start,
         .signal = on_signal,
         .app_idle = on_app_idle,
+        .renew = on_renew,
         .restarted = on_restarted,
         .now_us = clock_now,
         .anon_kib = anon_kib,

@@ -42,7 +42,7 @@ struct play {
     struct process processes[PLAY_PROCESSES_MAX];
     size_t process_count;
     // How often the keeper was asked for something, or told.
-    unsigned starts, kills, traces, app_idles, restarted, not_restarted;
+    unsigned starts, kills, traces, app_idles, renewals, restarted, not_restarted;
     struct pool *pool; // of the app `shop`
     struct pool_limits limits;
     struct client clients[PLAY_CLIENTS_MAX];

@@ -275,34 +275,66 @@ static void a_restart_proves_before_the_old_ones_leave(void **state)
     play_ask(&play.clients[1]);
     play_look();
     play_ready(&play.processes[0]);
-    assert_int_equal(play.app_idles, 0);
     assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
     play_look();
     assert_int_equal(play.starts, 2);
-    assert_int_equal(play.app_idles, 0); // not while one is on its way from the old spawner
+    assert_int_equal(play.renewals, 0); // not while one is on its way from the old spawner
     play_ready(&play.processes[1]);
-    assert_int_equal(play.app_idles, 1); // the spawner leaves, and then
-    assert_int_equal(play.starts, 3);    // one more than the maximum is to prove
+    assert_int_equal(play.renewals, 1); // a new spawner, and then
+    assert_int_equal(play.starts, 3);   // one more than the maximum is to prove
     play_start_fails(&play.processes[2], "syntax error");
     assert_int_equal(play.not_restarted, 1);
     play_give(&play.clients[0], SLOT_REUSE);
     play_ask(&play.clients[2]);
     assert_ptr_equal(play_process_of(&play.clients[2]), &play.processes[0]); // the old ones stay
     play_give(&play.clients[2], SLOT_REUSE);
+    assert_int_equal(play_end(&play.processes[0], 9), POOL_EXIT_UNEXPECTED);
+    play_ask(&play.clients[2]);
+    play_look();
+    assert_int_equal(play.starts, 4); // of the old code, which can still start
+    play_ready(&play.processes[3]);
+    assert_ptr_equal(play_process_of(&play.clients[2]), &play.processes[3]);
+    play_give(&play.clients[2], SLOT_REUSE);
+    assert_int_equal(play.not_restarted, 1);
     play_pass(POOL_BACKOFF_MAX_US);
-    assert_int_equal(play.starts, 4);
-    play_ready(&play.processes[3]); // it is mended
-    assert_true(play_has_left(&play.processes[0]));
+    assert_int_equal(play.renewals, 2); // it is tried again
+    assert_int_equal(play.starts, 5);
+    play_ready(&play.processes[4]); // it is mended
+    assert_int_equal(play.restarted, 1);
+    assert_true(play_has_left(&play.processes[3]));
     assert_false(play_has_left(&play.processes[1])); // busy
     play_give(&play.clients[1], SLOT_REUSE);
     assert_true(play_has_left(&play.processes[1]));
-    assert_int_equal(play_end(&play.processes[0], 0), POOL_EXIT_WANTED);
+    assert_int_equal(play_end(&play.processes[3], 0), POOL_EXIT_WANTED);
     assert_int_equal(play_end(&play.processes[1], 0), POOL_EXIT_WANTED);
     assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
     play_look();
-    play_ready(&play.processes[4]);
-    assert_int_equal(play.restarted, 1);
-    assert_true(play_has_left(&play.processes[3]));
+    play_ready(&play.processes[5]);
+    assert_int_equal(play.restarted, 2);
+    assert_true(play_has_left(&play.processes[4]));
+}
+
+static void a_change_while_a_restart_is_proved_goes_on(void **state)
+{
+    (void)state;
+    play_ask(&play.clients[0]);
+    play_look();
+    play_ready(&play.processes[0]);
+    assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
+    play_look();
+    struct pool_settings set = play_settings();
+    set.digest = 2;
+    play_commit(set);
+    play_start_fails(&play.processes[1], "of the restart");
+    play_start_fails(&play.processes[2], "of the change");
+    assert_int_equal(play.not_restarted, 1);
+    play_pass(POOL_BACKOFF_MAX_US);
+    play_ready(&play.processes[3]);
+    play_give(&play.clients[0], SLOT_REUSE);
+    assert_true(play_has_left(&play.processes[0])); // of before the change
+    assert_false(play_has_left(&play.processes[3]));
+    play_pass(2 * POOL_BACKOFF_MAX_US);
+    assert_int_equal(play.renewals, 1);
 }
 
 static void a_removed_app_serves_what_waits(void **state)
@@ -369,6 +401,7 @@ int main(void)
         PLAY_CASE(memory_max_sends_idle_workers_home),
         PLAY_CASE(a_change_rolls),
         PLAY_CASE(a_restart_proves_before_the_old_ones_leave),
+        PLAY_CASE(a_change_while_a_restart_is_proved_goes_on),
         PLAY_CASE(a_removed_app_serves_what_waits),
         PLAY_CASE(without_a_keeper_nobody_waits_for_a_start),
     };

@@ -297,6 +297,41 @@ static void idle_spawner_leaves(void **state)
     rig_stop(r);
 }
 
+static void old_spawner_stays_until_the_new_one_is_good(void **state)
+{
+    struct rig *r = *state;
+    rig_app(r, "blog", "good");
+    rig_start_serving(r);
+    rig_start_worker(r, "blog", 1);
+    rig_expect(r, IPC_APP_LOG);
+    pid_t old = r->msg.pid;
+    struct ready one = expect_ready(r, 1);
+    for (int round = 0; round < 2; round++) {
+        bool is_good = round == 1;
+        rig_send(r, &(struct ipc_msg){.type = IPC_APP_RENEW, .name = STR("blog")});
+        rig_start_worker(r, "blog", 2);
+        rig_expect(r, IPC_APP_LOG);
+        pid_t renewed = r->msg.pid;
+        assert_int_not_equal(renewed, old);
+        struct ready two = expect_ready(r, 2);
+        assert_int_equal(kill(old, 0), 0);
+        rig_send(
+            r, &(struct ipc_msg){.type = IPC_APP_SETTLE, .name = STR("blog"), .status = !is_good});
+        rig_wait_gone(is_good ? old : renewed);
+        assert_int_equal(kill(is_good ? renewed : old, 0), 0);
+        close_ready(&two);
+        expect_exit(r, 2, 0);
+        // The one that stays gives the next one.
+        rig_start_worker(r, "blog", 3);
+        struct ready three = expect_ready(r, 3);
+        close_ready(&three);
+        expect_exit(r, 3, 0);
+    }
+    close_ready(&one);
+    expect_exit(r, 1, 0);
+    rig_stop(r);
+}
+
 static void server_death_ends_its_workers(void **state)
 {
     struct rig *r = *state;
@@ -533,6 +568,7 @@ int main(void)
         RIG_TEST(term_becomes_kill),
         RIG_TEST(workers_survive_their_spawner),
         RIG_TEST(idle_spawner_leaves),
+        RIG_TEST(old_spawner_stays_until_the_new_one_is_good),
         RIG_TEST(server_death_ends_its_workers),
         RIG_TEST(reload_keeps_apps_that_are_the_same),
         RIG_TEST(another_user_is_another_app),

@@ -69,7 +69,7 @@ static void values_outside_the_enums_are_refused(void **state)
     static const struct {
         size_t at;
         char value;
-    } CASES[] = {{0, 0}, {0, IPC_FAILED + 1}, {3, 1}, {24, IPC_STAGE_IDENTITY + 1}, {27, 1}};
+    } CASES[] = {{0, 0}, {0, IPC_APP_SETTLE + 1}, {3, 1}, {24, IPC_STAGE_IDENTITY + 1}, {27, 1}};
 
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
         struct ipc_msg msg = {.type = IPC_READY};
