@@ -252,5 +252,6 @@ int main(int argc, char **argv)
     }
     tell_end(&host);
     arena_done(&host.arena);
+    free(host.path);
     return status;
 }
