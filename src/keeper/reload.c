@@ -266,6 +266,10 @@ void reload_cancel(struct keeper *k)
     loop_timer_stop(&r->timer);
     loop_later_cancel(&r->next);
     loader_kill(k);
+    server_abandon(k); // its PREPARED may be on the way
     generation_unref(r->candidate);
     r->candidate = NULL;
+    answer(k, &r->asked, 1, STR("the instance is stopping"));
+    answer(k, &r->waiting, 1, STR("the instance is stopping"));
+    reload_forget_askers(k);
 }

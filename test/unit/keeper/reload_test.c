@@ -321,6 +321,27 @@ static void stopping_refuses_reloads(void **state)
     assert_int_equal(rig_wait_end(r), 0);
 }
 
+static void stopping_ends_a_reload(void **state)
+{
+    struct rig *r = *state;
+    rig_start_serving(r);
+    ask(r, 1);
+    rig_prepare(r);
+    ask(r, 2);
+    // Answered in order, so that it has arrived before the signal.
+    rig_start_worker(r, "nobody", 1);
+    rig_expect(r, IPC_WORKER_FAILED);
+    assert_int_equal(kill(r->keeper, SIGTERM), 0);
+    rig_expect(r, IPC_ABANDON);
+    assert_int_equal(r->msg.gen, r->gen);
+    expect_answer(r, 1, 1);
+    expect_answer(r, 2, 1);
+    rig_expect(r, IPC_DRAIN);
+    rig_send(r, &(struct ipc_msg){.type = IPC_PREPARED, .gen = r->gen}); // it was on its way
+    fd_close(&r->server_fd);
+    assert_int_equal(rig_wait_end(r), 0);
+}
+
 #define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
@@ -336,6 +357,7 @@ int main(void)
         RIG_TEST(requests_during_a_reload_make_one_more),
         RIG_TEST(servers_stay_who_they_are),
         RIG_TEST(stopping_refuses_reloads),
+        RIG_TEST(stopping_ends_a_reload),
     };
     return cmocka_run_group_tests(TESTS, NULL, NULL);
 }
