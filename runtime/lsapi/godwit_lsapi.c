@@ -38,12 +38,12 @@
 struct host {
     struct private_dir dir;
     struct arena arena;
-    int address;      // of its socket
-    int program;      // pidfd
-    pid_t pid;        // of the program
-    int spare;        // a connection that nobody has asked for yet, FD_NONE: none
-    pid_t spare_pid;  // who serves it
-    const char *path; // of the program
+    int address;     // of its socket
+    int program;     // pidfd
+    pid_t pid;       // of the program
+    int spare;       // a connection that nobody has asked for yet, FD_NONE: none
+    pid_t spare_pid; // who serves it
+    char *path;      // of the program
     char version[VERSION_MAX];
 };
 

@@ -284,6 +284,7 @@ def test_failed_reload_keeps_workers(lsphp, godwit):
     assert pid_of(godwit) == pid, broken
 
 
+@pytest.mark.deep
 def test_dead_keeper(lsphp, godwit):
     """Everything ends with the keeper, also a script that would run for ever."""
     slow(godwit)
