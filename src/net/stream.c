@@ -7,7 +7,7 @@
 
 static ssize_t plain_read(struct stream *s, void *room, size_t size)
 {
-    return fd_read(s->fd, room, size);
+    return fd_receive_some(s->fd, room, size);
 }
 
 static ssize_t plain_write(struct stream *s, const struct iovec *iov, size_t count, bool more)

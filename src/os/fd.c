@@ -97,6 +97,17 @@ ssize_t fd_read(int fd, void *room, size_t size)
     return got < 0 ? -errno : got;
 }
 
+ssize_t fd_receive_some(int fd, void *room, size_t size)
+{
+    ssize_t got;
+    do {
+        got = recv(fd, room, size, 0);
+        if (got < 0 && errno == ENOTSOCK)
+            got = read(fd, room, size);
+    } while (got < 0 && errno == EINTR);
+    return got < 0 ? -errno : got;
+}
+
 ssize_t fd_write(int fd, struct str bytes)
 {
     ssize_t sent;

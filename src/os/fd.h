@@ -35,6 +35,9 @@ MUST_USE int fd_pipe(int out_fds[2]);
 // fd_read reads once, restarting on EINTR. Count (0: end of file) or -errno.
 MUST_USE ssize_t fd_read(int fd, void *room, size_t size);
 
+// fd_receive_some is fd_read for what is a socket nearly always: a cheaper call.
+MUST_USE ssize_t fd_receive_some(int fd, void *room, size_t size);
+
 // fd_write writes once, restarting on EINTR; never raises SIGPIPE on sockets. Count or -errno.
 MUST_USE ssize_t fd_write(int fd, struct str bytes);
 

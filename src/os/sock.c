@@ -321,6 +321,7 @@ ssize_t sock_peek(int fd, void *room, size_t size)
 
 ssize_t sock_send(int fd, const struct iovec *iov, size_t count, bool more)
 {
+    int flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0);
     // The kernel only reads the pieces; struct msghdr has no const for them.
     struct iovec pieces[SEND_PIECES_MAX];
     if (count > SEND_PIECES_MAX)
@@ -328,8 +329,8 @@ ssize_t sock_send(int fd, const struct iovec *iov, size_t count, bool more)
     memcpy(pieces, iov, count * sizeof *iov);
     struct msghdr msg = {.msg_iov = pieces, .msg_iovlen = count};
     ssize_t sent;
-    do
-        sent = sendmsg(fd, &msg, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
+    do // one piece is the cheaper call
+        sent = count == 1 ? send(fd, iov->iov_base, iov->iov_len, flags) : sendmsg(fd, &msg, flags);
     while (sent < 0 && errno == EINTR);
     return sent < 0 ? -errno : sent;
 }
