@@ -4,8 +4,9 @@
 // A worker that has a request computes, stands in line for a processor, or waits for something
 // else. If of the time that it does not stand in line a share s is spent computing, C processors
 // are kept busy by C / s workers: by C when pages only compute, by 200 C when they wait for 20 ms
-// after each 0.1 ms. One more than that takes the place of one that is between two requests. Who
-// stands in line does not count, so the result does not depend on how many are busy now.
+// after each 0.1 ms. That is if they take turns ideally; as they wait at random, the time in which
+// they wait counts twice. One more takes the place of one that is between two requests. Who stands
+// in line does not count, so the result does not depend on how many are busy now.
 //
 // There is a limit only while the measured workers and the server use up the processors. If others
 // do, fewer workers would get a smaller share; if nobody does, there is no need.
@@ -157,7 +158,7 @@ static uint32_t enough(const struct pool_busy_sums *sums)
 {
     if (sums->ran_us < RUN_NOTHING_US)
         return 0;
-    uint64_t busy_us = sums->ran_us + sums->waited_us;
+    uint64_t busy_us = sums->ran_us + 2 * sums->waited_us;
     uint64_t count = (busy_us * pool_state.cpu_count + sums->ran_us - 1) / sums->ran_us + 1;
     return count < SCOREBOARD_RECORDS_MAX ? (uint32_t)count : 0;
 }
