@@ -68,7 +68,7 @@ static void break_off(struct conn *c)
 // Reads once behind in_end. Count, 0 at end of file, -errno.
 static ssize_t fill(struct conn *c)
 {
-    ssize_t got = fd_read(c->fd, c->in + c->in_end, IN_BYTES - c->in_end);
+    ssize_t got = fd_receive_some(c->fd, c->in + c->in_end, IN_BYTES - c->in_end);
     if (got > 0)
         c->in_end += (size_t)got;
     return got;
