@@ -347,9 +347,14 @@ static int send_direct(struct conn *c, struct str *bytes)
     return 0;
 }
 
+bool conn_has_answered(const struct conn *c)
+{
+    return c->state == CONN_CLOSED || c->state == CONN_AWAY;
+}
+
 int conn_write(struct conn *c, struct str bytes)
 {
-    if (c->state == CONN_CLOSED)
+    if (conn_has_answered(c))
         return c->is_broken ? -EPIPE : 0;
     collect(c, &bytes);
     while (bytes.len) {
@@ -362,7 +367,7 @@ int conn_write(struct conn *c, struct str bytes)
 
 int conn_flush(struct conn *c)
 {
-    if (c->state == CONN_CLOSED)
+    if (conn_has_answered(c))
         return c->is_broken ? -EPIPE : 0;
     if (c->state == CONN_BODY && !c->out_len)
         return 0;
@@ -371,7 +376,7 @@ int conn_flush(struct conn *c)
 
 int conn_log(struct conn *c, struct str text)
 {
-    if (c->state == CONN_CLOSED)
+    if (conn_has_answered(c))
         return -EPIPE;
     while (text.len) {
         char head[LSAPI_HEAD_BYTES];
@@ -402,26 +407,65 @@ int conn_pid(struct conn *c, pid_t pid)
     return send_pieces(c, &piece, 1);
 }
 
-void conn_end(struct conn *c, bool last)
+// How an answer ends.
+enum ending {
+    ENDING_STAYS, // RESP_END
+    ENDING_LAST,  // RESP_END, CONN_CLOSE, and the connection is closed
+    // CONN_CLOSE, RESP_END: who has read the end has read both, and sends no request that would
+    // wait here.
+    ENDING_LEAVES,
+};
+
+static void add_packet(struct conn *c, enum lsapi_type type)
 {
-    if (c->state == CONN_CLOSED)
+    put_packet(c->out + c->out_len, type, 0);
+    c->out_len += LSAPI_HEAD_BYTES;
+}
+
+static void end_answer(struct conn *c, enum ending ending)
+{
+    if (conn_has_answered(c))
         return;
     // The rest of the body may be long in coming, or the server may be waiting to get rid of it
     // while we wait for it to take the answer: answer first.
     if (!conn_body_is_here(c) && conn_flush(c) < 0)
         return;
-    last = !drain(c) || last;
+    if (!drain(c))
+        ending = ENDING_LAST;
     close_packet(c);
-    put_packet(c->out + c->out_len, LSAPI_RESP_END, 0);
-    c->out_len += LSAPI_HEAD_BYTES;
-    if (last) {
-        put_packet(c->out + c->out_len, LSAPI_CONN_CLOSE, 0);
-        c->out_len += LSAPI_HEAD_BYTES;
-    }
+    if (ending == ENDING_LEAVES)
+        add_packet(c, LSAPI_CONN_CLOSE);
+    add_packet(c, LSAPI_RESP_END);
+    if (ending == ENDING_LAST)
+        add_packet(c, LSAPI_CONN_CLOSE);
     if (send_collected(c) < 0)
         return;
-    if (last)
+    switch (ending) {
+    case ENDING_STAYS:
+        c->state = CONN_IDLE;
+        break;
+    case ENDING_LAST:
         conn_close(c);
-    else
+        break;
+    case ENDING_LEAVES:
+        c->state = CONN_AWAY;
+        break;
+    }
+}
+
+void conn_end(struct conn *c, bool last)
+{
+    end_answer(c, last ? ENDING_LAST : ENDING_STAYS);
+}
+
+void conn_leave(struct conn *c)
+{
+    end_answer(c, ENDING_LEAVES);
+}
+
+void conn_return(struct conn *c)
+{
+    ASSERT(c->state == CONN_AWAY);
+    if (conn_ack(c) == 0)
         c->state = CONN_IDLE;
 }

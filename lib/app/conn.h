@@ -3,7 +3,8 @@
 // A small exchange costs two system calls, one read and one write. Knows no modes and no hooks.
 //
 //   IDLE --conn_next--> HEAD --first send--> BODY --conn_end--> IDLE
-//                         \------------------/ \--conn_finish, failure--> CLOSED
+//                         \------------------/|\--failure--> CLOSED
+//                                             '---conn_leave--> AWAY --conn_return--> IDLE
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +24,8 @@
 #define CONN_LINE_LENGTH_MAX GODWIT_APP_HEADER_LENGTH_MAX
 #define CONN_DRAIN_BYTES_MAX (8 << 20) // of a body that the application left unread
 
-enum conn_state { CONN_IDLE, CONN_HEAD, CONN_BODY, CONN_CLOSED };
+// AWAY: the answer is complete, the application works on, and will come back.
+enum conn_state { CONN_IDLE, CONN_HEAD, CONN_BODY, CONN_AWAY, CONN_CLOSED };
 
 enum conn_result {
     CONN_REQUEST,  // conn.view is a request
@@ -91,6 +93,14 @@ int conn_log(struct conn *c, struct str text);
 // conn_ack sends REQ_RECEIVED, conn_pid the pid notice. 0 or -EPIPE.
 int conn_ack(struct conn *c);
 int conn_pid(struct conn *c, pid_t pid);
+
+// conn_has_answered tells that nothing more can be said: the answer is complete, or nobody listens.
+bool conn_has_answered(const struct conn *c);
+
+// conn_leave completes the answer and says that no request will be taken for a while; conn_return,
+// that they will be again. The connection is CLOSED afterwards when that fails.
+void conn_leave(struct conn *c);
+void conn_return(struct conn *c);
 
 // conn_end completes the answer; with `last` it says so and closes. The connection is IDLE or
 // CLOSED afterwards.

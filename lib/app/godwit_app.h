@@ -153,7 +153,8 @@ GODWIT_APP_API int godwit_app_write(struct godwit_app_request *req, const void *
 GODWIT_APP_API int godwit_app_flush(struct godwit_app_request *req);
 
 /* godwit_app_finish completes the answer and lets go of the server; `serve` may go on working. What
- * is written afterwards is dropped. The worker takes no further request: under Godwit it ends. */
+ * is written afterwards is dropped. The worker takes no further request until `serve` returns;
+ * under other servers than Godwit, and when they start it, none on that connection. */
 GODWIT_APP_API int godwit_app_finish(struct godwit_app_request *req);
 
 /* godwit_app_is_open tells that somebody still listens. */

@@ -137,7 +137,7 @@ static int mind(struct spawner *s, struct birth *b)
 static int serve(struct spawner *s, struct birth *b)
 {
     int pair[2];
-    struct worker worker = {.hooks = s->hooks};
+    struct worker worker = {.hooks = s->hooks, .returns = true};
     quit_keeper(s->keeper);
     show_title(s, "");
     board_take(b->index, b->id, getpid());

@@ -98,7 +98,12 @@ static void serve_one(struct worker *w)
         board_set(SCOREBOARD_RUNNING);
     w->hooks->serve(w->hooks->arg, &req);
     bool last = quit_wanted() || (w->requests_max && w->requests >= w->requests_max);
-    conn_end(c, last);
+    if (c->state != CONN_AWAY)
+        conn_end(c, last);
+    else if (last)
+        conn_close(c);
+    else
+        conn_return(c);
     if (w->on_busy)
         w->on_busy(false);
     board_set(c->state == CONN_IDLE ? SCOREBOARD_IDLE : SCOREBOARD_LEAVING);
@@ -285,17 +290,21 @@ int godwit_app_flush(struct godwit_app_request *req)
 int godwit_app_finish(struct godwit_app_request *req)
 {
     struct conn *c = req->conn;
-    if (c->state == CONN_CLOSED)
+    if (conn_has_answered(c))
         return c->is_broken ? -EPIPE : 0;
-    quit_on(FD_NONE);
-    conn_end(c, true);
+    if (req->worker->returns) {
+        conn_leave(c);
+    } else {
+        quit_on(FD_NONE);
+        conn_end(c, true);
+    }
     board_set(SCOREBOARD_DETACHED);
     return c->is_broken ? -EPIPE : 0;
 }
 
 bool godwit_app_is_open(const struct godwit_app_request *req)
 {
-    return req->conn->state != CONN_CLOSED;
+    return !conn_has_answered(req->conn);
 }
 
 void godwit_app_log(struct godwit_app_request *req, const char *text, size_t len)

@@ -27,6 +27,8 @@ struct worker {
     // ends the wait. May be NULL.
     bool (*keep_waiting)(void);
     void (*on_busy)(bool busy); // around each request; may be NULL
+    // Whether the server understands that a worker which has finished its answer early comes back.
+    bool returns;
     // private
     struct conn conn;
     uint64_t requests, on_connection;

@@ -146,7 +146,7 @@ static void give_back(struct pool_worker *w, enum slot_outcome outcome)
             pool_worker_offer(w);
         break;
     case SLOT_DETACHED:
-        pool_worker_part(w, POOL_WORKER_DETACHED, now_us + p->set.detached_us);
+        pool_worker_detach(w, now_us + p->set.detached_us);
         break;
     case SLOT_BROKEN:
         pool_worker_part(w, POOL_WORKER_RETIRING, now_us + p->set.request_us);
@@ -182,9 +182,10 @@ static void release(struct endpoint *ep, struct slot *slot, enum slot_outcome ou
     struct pool *p = pool_of(ep);
     struct pool_worker *w = worker_of(slot);
     ASSERT(slot->endpoint == ep && !slot->user && w->state == POOL_WORKER_BUSY);
-    uint64_t anon_kib = outcome == SLOT_REUSE ? measure(w) : 0;
+    bool answered = outcome == SLOT_REUSE || outcome == SLOT_DETACHED;
+    uint64_t anon_kib = answered ? measure(w) : 0;
     pool_state_lock();
-    if (outcome == SLOT_REUSE || outcome == SLOT_DETACHED) {
+    if (answered) {
         slot->served++;
         p->served++;
         pool_worker_judge(w, anon_kib);

@@ -123,7 +123,8 @@ static void check_worker(const struct pool *p, const struct pool_worker *w)
 {
     ASSERT(w->magic == POOL_WORKER_MAGIC && w->pool == p);
     bool connected = w->state == POOL_WORKER_IDLE || w->state == POOL_WORKER_BUSY;
-    ASSERT(connected == (w->slot.fd != FD_NONE));
+    if (w->state != POOL_WORKER_DETACHED)
+        ASSERT(connected == (w->slot.fd != FD_NONE));
     ASSERT(list_has(&w->idle) == (w->state == POOL_WORKER_IDLE));
     ASSERT(!w->exited || w->state == POOL_WORKER_BUSY);
     if (w->state != POOL_WORKER_BUSY)

@@ -8,6 +8,8 @@
 //            freed             RETIRING                    |          its time has come -> RETIRING
 //                                 '-------- exit --------- '--> freed (BUSY: at release)
 //
+//   DETACHED --says that it is back--> IDLE
+//
 // A worn worker serves on until another one, started for it, is ready; one at a time.
 //
 //   ticket: QUEUED --grant--> GRANTED --inbox--> on_slot
@@ -15,7 +17,8 @@
 //
 // Invariants (pool_check): while tickets wait, workers are idle only because as many as may be are
 // busy; each worker is in
-// its pool's list and counted under its state; only IDLE and BUSY ones have a descriptor; a slot
+// its pool's list and counted under its state; only IDLE and BUSY ones have a descriptor, and
+// DETACHED ones that may come back; a slot
 // has a user only while BUSY; starts never exceed the maximum by more than the one that proves a
 // new generation and the one that replaces a worn worker.
 #pragma once
@@ -48,7 +51,7 @@ enum pool_worker_state {
     POOL_WORKER_STARTING,
     POOL_WORKER_IDLE,
     POOL_WORKER_BUSY,
-    POOL_WORKER_DETACHED, // has answered and closed; goes on working
+    POOL_WORKER_DETACHED, // has answered and goes on working; may have closed
     POOL_WORKER_RETIRING, // connection closed by us; its end is awaited
     POOL_WORKER_STATES
 };

@@ -38,6 +38,21 @@ static void look_at_idle(struct pool_worker *w)
     pool_worker_part(w, POOL_WORKER_DETACHED, pool_state_now_us() + w->pool->set.detached_us);
 }
 
+// One that went on working says REQ_RECEIVED when it is done, or closes.
+static void look_at_detached(struct pool_worker *w)
+{
+    char packet[64];
+    ssize_t count = recv(w->slot.fd, packet, sizeof packet, MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (count <= 0 || w->killed) {
+        pool_worker_part(w, POOL_WORKER_DETACHED, w->kill_us);
+        return;
+    }
+    w->kill_us = POOL_NEVER;
+    pool_worker_offer(w);
+}
+
 static void on_watch(struct loop_watch *watch, unsigned ready)
 {
     struct slot *slot = CONTAINER_OF(watch, struct slot, watch);
@@ -53,6 +68,8 @@ static void on_watch(struct loop_watch *watch, unsigned ready)
     ASSERT(w->magic == POOL_WORKER_MAGIC);
     if (w->state == POOL_WORKER_IDLE)
         look_at_idle(w);
+    else if (w->state == POOL_WORKER_DETACHED && w->slot.fd != FD_NONE)
+        look_at_detached(w);
     pool_state_unlock();
 }
 
@@ -143,6 +160,19 @@ static bool is_done(const struct pool_worker *w)
     return w->leaves;
 }
 
+void pool_worker_detach(struct pool_worker *w, uint64_t kill_us)
+{
+    ASSERT(w->state == POOL_WORKER_BUSY && !w->slot.user);
+    if (w->exited || w->slot.hangup || w->worn || is_done(w)) {
+        pool_worker_part(w, POOL_WORKER_DETACHED, kill_us);
+        return;
+    }
+    set_state(w, POOL_WORKER_DETACHED);
+    w->kill_us = kill_us;
+    pool_state_due(w->pool->queue.count ? 0 : kill_us);
+    look_at_detached(w); // what came before is no event any more
+}
+
 static void wear(struct pool_worker *w)
 {
     w->worn = true;
@@ -193,14 +223,15 @@ void pool_worker_replace(struct pool *p)
 void pool_worker_offer(struct pool_worker *w)
 {
     struct pool *p = w->pool;
-    ASSERT(w->state == POOL_WORKER_STARTING || w->state == POOL_WORKER_BUSY);
+    ASSERT(w->state == POOL_WORKER_STARTING || w->state == POOL_WORKER_BUSY
+           || w->state == POOL_WORKER_DETACHED);
     if (is_done(w) || p->gives_up) {
         p->gives_up -= p->gives_up ? 1 : 0;
         pool_worker_part(w, POOL_WORKER_RETIRING, pool_state_now_us() + p->set.stop_us);
         pool_state_due(0);
         return;
     }
-    // One that comes from a request is counted as busy itself.
+    // One that comes from its request is counted as busy itself.
     bool may = w->state == POOL_WORKER_BUSY ? p->counts[POOL_WORKER_BUSY] <= pool_busy_max(p)
                                             : pool_busy_has_room(p);
     struct ticket *t = may ? pool_queue_pop(&p->queue) : NULL;

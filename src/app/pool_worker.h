@@ -20,8 +20,12 @@ void pool_worker_replace(struct pool *p);
 // pool_worker_find returns the pool's worker of that id, NULL when there is none.
 struct pool_worker *pool_worker_find(struct pool *p, uint32_t id);
 
-// pool_worker_offer gives one that is free (BUSY without user, or STARTING with a connection) to
-// the oldest ticket, makes it idle, or retires it when its time has come.
+// pool_worker_detach lets one that has answered go on working. When it says so it is offered again;
+// when it closes, or at `kill_us`, it parts.
+void pool_worker_detach(struct pool_worker *w, uint64_t kill_us);
+
+// pool_worker_offer gives one that is free (BUSY without user, STARTING or DETACHED with a
+// connection) to the oldest ticket, makes it idle, or retires it when its time has come.
 void pool_worker_offer(struct pool_worker *w);
 
 // pool_worker_take makes it BUSY, for the calling thread's or a granted ticket's use.

@@ -21,7 +21,8 @@ enum endpoint_failure {
 
 enum slot_outcome {
     SLOT_REUSE,    // answered in full, connection clean
-    SLOT_DETACHED, // answered in full, the worker closed the connection and goes on working
+    SLOT_DETACHED, // answered in full, the worker goes on working; it closes, or says when it is
+                   // back
     SLOT_BROKEN,   // connection unusable: protocol error, EOF, abort in the middle
     SLOT_STUCK     // request_time has passed: the worker is to be killed
 };

@@ -119,6 +119,9 @@ static enum lsapi_recv_result parse(struct lsapi_conv *conv, struct str in, cons
         case LSAPI_EVENT_AGAIN:
             return ended ? LSAPI_RECV_END : LSAPI_RECV_AGAIN;
         case LSAPI_EVENT_RECEIVED:
+            // Behind the end: it was away for a moment, and is back.
+            conv->closing = conv->closing && !ended;
+            break;
         case LSAPI_EVENT_PID:
             break;
         case LSAPI_EVENT_HEAD:

@@ -130,7 +130,9 @@ static struct lsapi_event on_end(struct lsapi_resp *p, unsigned type)
         p->phase = PHASE_ENDED;
         return (struct lsapi_event){.type = LSAPI_EVENT_END};
     }
-    p->phase = PHASE_CLOSED;
+    // In the middle of an answer it tells what follows its end.
+    if (p->phase != PHASE_BODY)
+        p->phase = PHASE_CLOSED;
     return (struct lsapi_event){.type = LSAPI_EVENT_CLOSE};
 }
 

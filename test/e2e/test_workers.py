@@ -60,6 +60,13 @@ def test_work_after_the_answer(hello):
     wait.until(lambda: "detached" not in states(hello), 5, "it is free or gone afterwards")
 
 
+def test_a_detached_worker_serves_again(hello):
+    """Applications that finish each answer early do not cost a process for each, nor what it has in its caches."""
+    hello.file("after.php", "<?php echo getmypid(), ' '; litespeed_finish_request(); usleep(1000);")
+    hello.php("workers 1..1;")
+    assert len({hello.get("/after.php").text for _ in range(20)} | {hello.get("/hello.php").text + " "}) == 1
+
+
 def test_detached_workers_count(hello):
     hello.file("after.php", f"""<?php echo 'ok'; litespeed_finish_request();
         while (!file_exists('{hello.data}/open')) {{ usleep(5000); clearstatcache(); }}""")

@@ -94,7 +94,7 @@ static void settle(void)
 {
     play.limits = (struct pool_limits){0};
     play_commit(play_settings());
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 700; i++) { // longer than somebody may stay detached
         for (size_t j = 0; j < PLAY_CLIENTS_MAX; j++)
             if (play.clients[j].slot)
                 play_give(&play.clients[j], SLOT_REUSE);

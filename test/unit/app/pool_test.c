@@ -342,6 +342,58 @@ static void detached_workers_count(void **state)
     assert_int_equal(play.starts, 3);
 }
 
+// One that goes on working says when it is done, and serves again.
+static void a_detached_worker_comes_back(void **state)
+{
+    struct arena a = {0};
+    (void)state;
+    play_ask(&play.clients[0]);
+    play_look();
+    play_ready(&play.processes[0]);
+    play_give(&play.clients[0], SLOT_DETACHED);
+    assert_string_equal(play_report(&a)->workers[0].state, "detached");
+    assert_false(play_has_left(&play.processes[0]));
+    assert_int_equal(write(play.processes[0].peer, "LS\7\0\10\0\0\0", 8), 8);
+    play_look();
+    assert_string_equal(play_report(&a)->workers[0].state, "idle");
+    play_ask(&play.clients[1]);
+    assert_non_null(play.clients[1].slot);
+    assert_int_equal(play.starts, 1);
+    // It may have said so before its slot comes back, or give it to somebody who waits.
+    play_ask(&play.clients[2]);
+    assert_null(play.clients[2].slot);
+    assert_int_equal(write(play.processes[0].peer, "LS\7\0\10\0\0\0", 8), 8);
+    play_give(&play.clients[1], SLOT_DETACHED);
+    play_look();
+    assert_non_null(play.clients[2].slot);
+    play_pass(3600 * SECOND_US); // it is not killed for having been away
+    assert_int_equal(play.kills, 0);
+    arena_done(&a);
+}
+
+// Its connection is no promise: it counts, and is killed when its time has come.
+static void a_detached_worker_may_close_or_stay_away(void **state)
+{
+    struct arena a = {0};
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        play_ask(&play.clients[i]);
+    play_look();
+    play_ready(&play.processes[0]);
+    play_ready(&play.processes[1]);
+    play_give(&play.clients[0], SLOT_DETACHED);
+    play_give(&play.clients[1], SLOT_DETACHED);
+    fd_close(&play.processes[0].peer);
+    play_look();
+    assert_string_equal(play_report(&a)->workers[0].state, "detached");
+    play_pass(600 * SECOND_US);
+    assert_int_equal(play.kills, 2);
+    assert_int_equal(write(play.processes[1].peer, "LS\7\0\10\0\0\0", 8), 8);
+    play_look();
+    assert_string_equal(play_report(&a)->workers[1].state, "detached"); // too late
+    arena_done(&a);
+}
+
 static void an_idle_worker_that_closes_is_not_given_out(void **state)
 {
     (void)state;
@@ -390,6 +442,8 @@ int main(void)
         PLAY_CASE(outcomes),
         PLAY_CASE(a_stuck_worker_says_where_it_is),
         PLAY_CASE(detached_workers_count),
+        PLAY_CASE(a_detached_worker_comes_back),
+        PLAY_CASE(a_detached_worker_may_close_or_stay_away),
         PLAY_CASE(an_idle_worker_that_closes_is_not_given_out),
         PLAY_CASE(death_is_known_before_the_slot_comes_back),
     };

@@ -245,6 +245,7 @@ static void finishing_early_detaches(void **state)
     assert_true(driver_head_has(&a, "X-Before: yes\n"));
     assert_false(driver_head_has(&a, "X-After"));
     driver_answer_done(&a);
+    fd_close(&w.conn); // it would come back and wait for the next request
     assert_true(driver_read_all(w.errors, &text));
     assert_string_equal(buf_put(&text, str_n("", 1)) ? buf_view(&text).ptr : "",
                         "still working 0 false\n");

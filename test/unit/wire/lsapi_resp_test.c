@@ -143,6 +143,7 @@ static const struct {
 } CASES[] = {
     {STR_INIT(HEAD0 END), "head 0; end; "},
     {STR_INIT(HEAD0 END CLOSE), "head 0; end; close; "},
+    {STR_INIT(HEAD0 CLOSE END), "head 0; close; end; "},
     {STR_INIT(CLOSE), "close; "},
     {STR_INIT(RECEIVED RECEIVED HEAD0 RECEIVED END RECEIVED),
      "received; received; head 0; received; end; received; "},
