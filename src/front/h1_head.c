@@ -102,8 +102,8 @@ static enum url_slash slash_policy(const struct exchange *ex, struct str host)
     return (enum url_slash)conf->encoded_slash;
 }
 
-// Reads what target and Host say. NULL, or what is wrong with them.
-static const char *locate(struct exchange *ex, struct str host)
+// Reads what target and Host (its parts, as they were sent) say. NULL, or what is wrong with them.
+static const char *locate(struct exchange *ex, struct url_host host)
 {
     struct request *req = &ex->req;
     struct arena *a = &ex->arena;
@@ -111,11 +111,9 @@ static const char *locate(struct exchange *ex, struct str host)
     enum url_result result = url_parse(req->target, req->method, URL_SLASH_KEEP, a, &url);
     if (result != URL_OK)
         return url_result_text(result);
-    struct url_host where = {.port = -1};
-    if (url.host.name.len)
-        where = url.host;
-    else if (host.len && !url_host_parse(host, a, &where))
-        return url_result_text(URL_BAD_AUTHORITY);
+    struct url_host where = url.host;
+    if (!where.name.len)
+        where = (struct url_host){url_host_fold(host.name, a), host.port};
     // Only now it is known whose rule holds.
     if (url.has_encoded_slash)
         result = url_parse(req->target, req->method, slash_policy(ex, where.name), a, &url);
@@ -183,7 +181,9 @@ static enum h1_head_result accept_head(struct h1_conn *conn, struct str bytes,
 {
     struct exchange *ex = begin(conn);
     const char *copy = copy_head(&ex->req, head, &ex->arena, bytes);
-    const char *wrong = locate(ex, moved(head->host, bytes.ptr, copy));
+    struct url_host host = head->host_parts;
+    host.name = moved(host.name, bytes.ptr, copy);
+    const char *wrong = locate(ex, host);
     int64_t requests_max = front_limits_get(FRONT_REQUESTS_MAX);
     conn->keep_alive =
         head->keep_alive && (requests_max == 0 || conn->served < (uint64_t)requests_max);

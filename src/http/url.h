@@ -59,11 +59,15 @@ const char *url_result_text(enum url_result result);
 // url_decode decodes %XX of any text into the arena; false on a bad escape (NUL is let through).
 MUST_USE bool url_decode(struct str s, struct arena *a, struct str *out);
 
-// url_host_ok validates a Host header or an authority: name of letters, digits, '-', '_', '.', an
-// IPv4 address or [IPv6 address], then an optional port (RFC 9110 §7.2). Stricter than RFC 3986's
-// reg-name, since hosts end up in paths and logs: no empty label, no escapes, no user information.
-bool url_host_ok(struct str value);
+// url_host_split validates a Host header or an authority and hands out its parts, letters as they
+// were sent: name of letters, digits, '-', '_', '.', an IPv4 address or [IPv6 address], then an
+// optional port (RFC 9110 §7.2). Stricter than RFC 3986's reg-name, since hosts end up in paths and
+// logs: no empty label, no escapes, no user information.
+MUST_USE bool url_host_split(struct str value, struct url_host *out);
 
-// url_host_parse is url_host_ok that hands out the parts. The arena is used only when there are
+// url_host_fold is a name of url_host_split in lower case. The arena is used only when there are
 // upper-case letters.
+struct str url_host_fold(struct str name, struct arena *a);
+
+// url_host_parse is url_host_split, then url_host_fold.
 MUST_USE bool url_host_parse(struct str value, struct arena *a, struct url_host *out);

@@ -6,6 +6,18 @@
 
 enum { PORT_MAX = 65535, NAME_BYTES_MAX = 255, IPV6_GROUPS = 8 };
 
+// 1: may stand in a label; 2: and is an upper-case letter.
+static const uint8_t LABEL[256] = {
+    ['-'] = 1, ['_'] = 1, ['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1, ['5'] = 1,
+    ['6'] = 1, ['7'] = 1, ['8'] = 1, ['9'] = 1, ['A'] = 2, ['B'] = 2, ['C'] = 2, ['D'] = 2,
+    ['E'] = 2, ['F'] = 2, ['G'] = 2, ['H'] = 2, ['I'] = 2, ['J'] = 2, ['K'] = 2, ['L'] = 2,
+    ['M'] = 2, ['N'] = 2, ['O'] = 2, ['P'] = 2, ['Q'] = 2, ['R'] = 2, ['S'] = 2, ['T'] = 2,
+    ['U'] = 2, ['V'] = 2, ['W'] = 2, ['X'] = 2, ['Y'] = 2, ['Z'] = 2, ['a'] = 1, ['b'] = 1,
+    ['c'] = 1, ['d'] = 1, ['e'] = 1, ['f'] = 1, ['g'] = 1, ['h'] = 1, ['i'] = 1, ['j'] = 1,
+    ['k'] = 1, ['l'] = 1, ['m'] = 1, ['n'] = 1, ['o'] = 1, ['p'] = 1, ['q'] = 1, ['r'] = 1,
+    ['s'] = 1, ['t'] = 1, ['u'] = 1, ['v'] = 1, ['w'] = 1, ['x'] = 1, ['y'] = 1, ['z'] = 1,
+};
+
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -13,7 +25,7 @@ static bool is_digit(char c)
 
 static bool is_upper(char c)
 {
-    return c >= 'A' && c <= 'Z';
+    return LABEL[(unsigned char)c] == 2;
 }
 
 static bool is_hex(char c)
@@ -77,53 +89,57 @@ static bool is_ipv6(struct str s)
     return left >= 0 && right >= 0 && left + right < IPV6_GROUPS;
 }
 
-// Labels of letters, digits, '-' and '_'; none may be empty, but a dot at the end is fine.
-static bool is_reg_name(struct str s)
+// Takes labels of letters, digits, '-' and '_' off the front of *rest; none may be empty, but a dot
+// at the end is fine and not part of the name.
+static bool take_reg_name(struct str *rest, struct str *out)
 {
-    if (s.len > NAME_BYTES_MAX)
-        return false;
-    char before = '.';
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.ptr[i];
-        bool is_label =
-            is_digit(c) || is_upper(c) || (c >= 'a' && c <= 'z') || c == '-' || c == '_';
-        if (!is_label && (c != '.' || before == '.'))
-            return false;
-        before = c;
+    const char *text = rest->ptr;
+    size_t at = 0;
+    size_t label_at = 0;
+    while (at < rest->len && text[at] != ':') {
+        if (LABEL[(unsigned char)text[at]] == 0) {
+            if (text[at] != '.' || at == label_at)
+                return false;
+            label_at = at + 1;
+        }
+        at++;
     }
-    return s.len && !(s.len == 1 && before == '.');
+    if (at == 0 || at > NAME_BYTES_MAX)
+        return false;
+    *out = str_n(text, at == label_at ? at - 1 : at);
+    *rest = str_n(text + at, rest->len - at);
+    return true;
 }
 
 static bool read_port(struct str digits, int *out_port)
 {
-    uint64_t port;
+    int port = 0;
     if (!digits.len) { // RFC 3986 §3.2.3: "host:" means the default port
         *out_port = -1;
         return true;
     }
-    if (digits.len > 5 || !str_to_u64(digits, &port) || port > PORT_MAX)
+    if (digits.len > 5)
         return false;
-    *out_port = (int)port;
-    return true;
+    for (size_t i = 0; i < digits.len; i++) {
+        if (!is_digit(digits.ptr[i]))
+            return false;
+        port = port * 10 + (digits.ptr[i] - '0');
+    }
+    *out_port = port;
+    return port <= PORT_MAX;
 }
 
-static bool split(struct str value, struct url_host *out)
+bool url_host_split(struct str value, struct url_host *out)
 {
-    struct str rest;
+    struct str rest = value;
     if (value.len && value.ptr[0] == '[') {
         size_t end = str_find(value, ']');
         if (end == value.len || !is_ipv6(str_slice(value, 1, end)))
             return false;
         out->name = str_slice(value, 0, end + 1);
         rest = str_skip(value, end + 1);
-    } else {
-        size_t colon = str_find(value, ':');
-        out->name = str_slice(value, 0, colon);
-        rest = str_skip(value, colon);
-        if (!is_reg_name(out->name))
-            return false;
-        if (out->name.ptr[out->name.len - 1] == '.')
-            out->name.len--;
+    } else if (!take_reg_name(&rest, &out->name)) {
+        return false;
     }
     out->port = -1;
     if (!rest.len)
@@ -131,26 +147,25 @@ static bool split(struct str value, struct url_host *out)
     return rest.ptr[0] == ':' && read_port(str_skip(rest, 1), &out->port);
 }
 
-bool url_host_ok(struct str value)
+struct str url_host_fold(struct str name, struct arena *a)
 {
-    struct url_host host;
-    return split(value, &host);
+    size_t upper = 0;
+    while (upper < name.len && !is_upper(name.ptr[upper]))
+        upper++;
+    if (upper == name.len)
+        return name;
+    char *text = arena_alloc(a, name.len);
+    for (size_t i = 0; i < name.len; i++)
+        text[i] = (char)(is_upper(name.ptr[i]) ? name.ptr[i] + 32 : name.ptr[i]);
+    return str_n(text, name.len);
 }
 
 bool url_host_parse(struct str value, struct arena *a, struct url_host *out)
 {
     struct url_host host;
-    if (!split(value, &host))
+    if (!url_host_split(value, &host))
         return false;
-    size_t upper = 0;
-    while (upper < host.name.len && !is_upper(host.name.ptr[upper]))
-        upper++;
-    if (upper < host.name.len) {
-        char *text = arena_alloc(a, host.name.len);
-        for (size_t i = 0; i < host.name.len; i++)
-            text[i] = (char)(is_upper(host.name.ptr[i]) ? host.name.ptr[i] + 32 : host.name.ptr[i]);
-        host.name.ptr = text;
-    }
+    host.name = url_host_fold(host.name, a);
     *out = host;
     return true;
 }

@@ -147,7 +147,7 @@ static enum h1_req_result take_host(struct str value, struct h1_req *out)
 {
     if (out->host.ptr)
         return H1_REQ_TWO_HOSTS;
-    if (!url_host_ok(value))
+    if (!url_host_split(value, &out->host_parts))
         return H1_REQ_BAD_HOST;
     out->host = value;
     return H1_REQ_OK;

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "http/header.h"
 #include "http/method.h"
+#include "http/url.h"
 #include "wire/h1_fields.h"
 
 enum { H1_REQ_METHOD_BYTES_MAX = 32 };
@@ -53,11 +54,12 @@ struct h1_req {
     struct str method_token; // as it was written
     enum http_method method;
     struct str target; // as it was written: for url_parse
-    struct str host;   // value of Host, valid by url_host_ok; {NULL, 0} if absent (HTTP/1.0 only).
+    struct str host;   // value of Host, valid; {NULL, 0} if absent (HTTP/1.0 only).
                        // The authority of an absolute target stands above it (RFC 9112 §3.2.2)
-    struct str field_lines; // the bytes from the first header line to before the empty line
-    int64_t content_length; // -1: none given
-    uint8_t version;        // 10 or 11
+    struct url_host host_parts; // of host; letters as they were sent
+    struct str field_lines;     // the bytes from the first header line to before the empty line
+    int64_t content_length;     // -1: none given
+    uint8_t version;            // 10 or 11
     bool is_chunked;
     bool keep_alive;       // the client wants the connection to stay
     bool expects_continue; // Expect: 100-continue in HTTP/1.1

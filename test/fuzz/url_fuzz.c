@@ -32,12 +32,13 @@ static void check_again(struct str path, struct arena *a)
 
 static void check_host(const struct url_host *host)
 {
+    struct url_host parts;
     ASSERT(host->name.len && host->port >= -1 && host->port <= 65535);
     for (size_t i = 0; i < host->name.len; i++) {
         char c = host->name.ptr[i];
         ASSERT((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || str_find(STR("-_.[]:"), c) < 6);
     }
-    ASSERT(url_host_ok(host->name));
+    ASSERT(url_host_split(host->name, &parts));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -45,13 +46,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena a = {0};
     struct url url;
     struct url_host host;
+    struct url_host parts;
     struct str decoded;
     if (!size)
         return 0;
     struct str target = str_n((const char *)data + 1, size - 1);
     enum http_method method = (enum http_method)(data[0] % HTTP_METHOD_COUNT);
     bool is_host = url_host_parse(target, &a, &host);
-    ASSERT(is_host == url_host_ok(target));
+    ASSERT(is_host == url_host_split(target, &parts));
     if (is_host)
         check_host(&host);
     if (url_decode(target, &a, &decoded))
