@@ -131,12 +131,6 @@ static void refuse(struct h1_home *home, int fd)
     fd_close(&fd);
 }
 
-static void open_conn(struct h1_home *home, int fd, const struct h1_origin *from)
-{
-    if (!h1_conn_open(home, fd, from))
-        metrics_add(&home->thread->metrics, connections_refused, 1);
-}
-
 static void on_handover(struct loop_task *task);
 
 // The limit is that of all threads together, but idle connections are their thread's own: the new
@@ -159,7 +153,7 @@ static void on_handover(struct loop_task *task)
 {
     struct handover *h = CONTAINER_OF(task, struct handover, task);
     if (!h->to->is_cut && admit(h->to))
-        open_conn(h->to, h->fd, &h->from);
+        h1_conn_open(h->to, h->fd, &h->from);
     else
         hand_over(h->to, h->origin, h->fd, &h->from);
     mem_free(h);
@@ -172,7 +166,7 @@ static void serve(struct h1_home *home, int fd, const struct h1_origin *from)
     if (home->is_cut)
         refuse(home, fd);
     else if (from->is_control || admit(home))
-        open_conn(home, fd, from);
+        h1_conn_open(home, fd, from);
     else
         hand_over(home, home, fd, from);
 }

@@ -511,8 +511,9 @@ static void free_conn(struct h1_conn *conn)
     mem_free(conn);
 }
 
-// Runs one handler, then the first work of the states that were entered.
-static void run(struct h1_conn *conn, state_fn *handler)
+// Runs one handler, then the first work of the states that were entered. False: the connection is
+// closed and gone.
+static bool run(struct h1_conn *conn, state_fn *handler)
 {
     ASSERT(conn->magic == H1_CONN_MAGIC && !conn->running);
     conn->running = true;
@@ -530,8 +531,10 @@ static void run(struct h1_conn *conn, state_fn *handler)
             enter(conn);
     }
     conn->running = false;
-    if (conn->state == H1_CLOSED)
-        free_conn(conn);
+    if (conn->state != H1_CLOSED)
+        return true;
+    free_conn(conn);
+    return false;
 }
 
 void h1_conn_enter(struct h1_conn *conn, enum h1_state state)
@@ -609,17 +612,12 @@ bool h1_conn_admit(size_t max)
     return true;
 }
 
-bool h1_conn_open(struct h1_home *home, int fd, const struct h1_origin *origin)
+void h1_conn_open(struct h1_home *home, int fd, const struct h1_origin *origin)
 {
     bool is_control = origin->is_control;
     struct h1_conn *conn = mem_new(struct h1_conn);
     set_addresses(conn, fd, origin);
-    if (stream_open(&conn->stream, home->thread->loop, fd, on_ready) < 0) {
-        if (!is_control)
-            atomic_fetch_sub_explicit(&client_total, 1, memory_order_relaxed);
-        mem_free(conn);
-        return false;
-    }
+    stream_open(&conn->stream, fd, on_ready);
     conn->magic = H1_CONN_MAGIC;
     conn->home = home;
     conn->in.ceiling_bytes = IN_BYTES_MAX;
@@ -631,10 +629,17 @@ bool h1_conn_open(struct h1_home *home, int fd, const struct h1_origin *origin)
     conn->state = origin->has_proxy_header ? H1_PROXY : H1_IDLE;
     conn->is_tls_due = origin->is_tls;
     conn->entered = true;
+    // A client has usually sent its request by the time that it is accepted. What the operator asks
+    // for may end the listener, so that waits until the listener is out of its callback.
+    conn->readable = !is_control;
     if (origin->is_tls && !origin->has_proxy_header && !start_tls(conn))
         h1_conn_enter(conn, H1_CLOSED);
-    run(conn, NULL);
-    return true;
+    if (!run(conn, NULL))
+        return;
+    if (stream_watch(&conn->stream, home->thread->loop) < 0) {
+        metrics_add(&home->thread->metrics, connections_refused, 1);
+        h1_conn_cut(conn);
+    }
 }
 
 void h1_conn_cut(struct h1_conn *conn)

@@ -83,21 +83,22 @@ struct h1_out {
     bool source_waits; // the source has nothing, and will tell
 };
 
+// An address as an idle connection keeps it.
+struct h1_address {
+    uint8_t ip[16];
+    uint16_t port;
+    uint16_t family; // AF_UNIX: which one is not kept
+};
+
 // What a connection has while it has a request. The few that are in use stay warm, however many
 // connections wait.
 struct h1_work {
     struct h1_conn *conn;
     struct list_node node; // in home->spares
     struct peer peer;
+    struct h1_address peer_at, local_at; // what `peer` was made of
     struct h1_body body;
     struct h1_out out;
-};
-
-// An address as an idle connection keeps it.
-struct h1_address {
-    uint8_t ip[16];
-    uint16_t port;
-    uint16_t family; // AF_UNIX: which one is not kept
 };
 
 struct h1_conn {
@@ -139,9 +140,9 @@ struct h1_origin {
     bool is_tls;
 };
 
-// h1_conn_open serves the connected socket `fd`, which it takes over; a client's was admitted.
-// False when the loop refuses it; it is closed then and counts no longer.
-MUST_USE bool h1_conn_open(struct h1_home *home, int fd, const struct h1_origin *origin);
+// h1_conn_open serves the connected socket `fd`, which it takes over; a client's was admitted. What
+// has come already is read and answered at once. If the loop refuses the socket, it is closed.
+void h1_conn_open(struct h1_home *home, int fd, const struct h1_origin *origin);
 
 // h1_conn_work gives the connection its work, if it has none.
 void h1_conn_work(struct h1_conn *conn);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // h1_work -- what a connection has only while it has a request: it is taken from the thread's
 // spares and given back there.
+#include <arpa/inet.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -38,6 +39,24 @@ static void put_address(const struct h1_address *kept, struct sock_addr *out)
     }
 }
 
+// Makes the peer's side of the connection, or ours, as exchanges see it. `at` is what stands there
+// from the work's last connection: with the same address as now only the port is set.
+static void put_side(struct h1_address *at, const struct h1_address *now, struct sock_addr *addr,
+                     char ip[static SOCK_TEXT_MAX], unsigned *port)
+{
+    if (at->family != now->family || memcmp(at->ip, now->ip, sizeof at->ip) != 0) {
+        put_address(now, addr);
+        (void)sock_addr_ip(addr, ip, port);
+    } else if (now->family == AF_INET) {
+        addr->u.v4.sin_port = now->port;
+        *port = ntohs(now->port);
+    } else if (now->family == AF_INET6) {
+        addr->u.v6.sin6_port = now->port;
+        *port = ntohs(now->port);
+    }
+    *at = *now;
+}
+
 void h1_conn_work(struct h1_conn *conn)
 {
     if (conn->work)
@@ -50,10 +69,8 @@ void h1_conn_work(struct h1_conn *conn)
     struct peer *peer = &work->peer;
     peer->is_control = conn->is_control;
     peer->is_tls = conn->is_tls;
-    put_address(&conn->peer, &peer->addr);
-    put_address(&conn->local, &peer->local);
-    (void)sock_addr_ip(&peer->addr, peer->ip, &peer->port);
-    (void)sock_addr_ip(&peer->local, peer->local_ip, &peer->local_port);
+    put_side(&work->peer_at, &conn->peer, &peer->addr, peer->ip, &peer->port);
+    put_side(&work->local_at, &conn->local, &peer->local, peer->local_ip, &peer->local_port);
     work->conn = conn;
     work->body = (struct h1_body){.finished = true};
     work->out = (struct h1_out){.file = FD_NONE};

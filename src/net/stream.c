@@ -39,13 +39,16 @@ static const struct stream_ops PLAIN_OPS = {
     .short_read_is_all = true,
 };
 
-int stream_open(struct stream *s, struct loop *l, int fd, loop_watch_fn *on_ready)
+void stream_open(struct stream *s, int fd, loop_watch_fn *on_ready)
 {
     *s = (struct stream){.ops = &PLAIN_OPS, .fd = fd, .watch.on_ready = on_ready};
+}
+
+int stream_watch(struct stream *s, struct loop *l)
+{
     // Both directions from the start: no system call each time the interest changes.
-    int rc = loop_watch_start(l, &s->watch, fd, POLL_READ | POLL_WRITE);
-    if (rc < 0)
-        fd_close(&s->fd);
+    int rc = loop_watch_start(l, &s->watch, s->fd, POLL_READ | POLL_WRITE);
+    s->is_watched = rc == 0;
     return rc;
 }
 
@@ -95,6 +98,9 @@ void stream_close(struct stream *s)
         return;
     if (s->ops->release)
         s->ops->release(s);
-    loop_watch_close(&s->watch);
+    if (s->is_watched)
+        loop_watch_close(&s->watch);
+    else
+        fd_close(&s->fd);
     s->fd = FD_NONE;
 }

@@ -29,16 +29,20 @@ struct stream {
     int fd;           // FD_NONE: closed
     bool wants_write; // reading goes on when there is room to write (TLS only)
     bool tls_broken;
+    bool is_watched;
     bool
         is_misled; // the peer speaks HTTP where TLS was expected (set by tls.c); plain from then on
     void *tls;     // of tls.c
     struct loop_watch watch;
 };
 
-// stream_open makes a plain stream of the connected, non-blocking socket `fd`, which it takes over,
-// and has `on_ready` called on `l` when there are bytes or room (edge-triggered; the first call
-// comes in the next turn). On failure (-errno) the socket is closed.
-MUST_USE int stream_open(struct stream *s, struct loop *l, int fd, loop_watch_fn *on_ready);
+// stream_open makes a plain stream of the connected, non-blocking socket `fd`, which it takes over.
+void stream_open(struct stream *s, int fd, loop_watch_fn *on_ready);
+
+// stream_watch has `on_ready` called on `l` from now on, when there are bytes or room
+// (edge-triggered; the first call comes in the next turn). A stream can be used before: one that is
+// read, answered and closed at once never costs the call. 0 or -errno.
+MUST_USE int stream_watch(struct stream *s, struct loop *l);
 
 // stream_read reads once. Count, 0 at the end, or -errno.
 MUST_USE ssize_t stream_read(struct stream *s, void *room, size_t size);
