@@ -8,7 +8,7 @@
 
 #define SIZE_FIRST 16
 
-static uint64_t hash_of(const struct map *m, struct str key)
+uint64_t map_hash(const struct map *m, struct str key)
 {
     return m->nocase ? hash_fold(key) : hash_str(key);
 }
@@ -40,9 +40,12 @@ static void grow(struct map *m)
 
 void *map_find(const struct map *m, struct str key)
 {
-    if (!m->count)
-        return NULL;
-    return place_of(m, key, hash_of(m, key))->value;
+    return m->count ? map_find_hashed(m, key, map_hash(m, key)) : NULL;
+}
+
+void *map_find_hashed(const struct map *m, struct str key, uint64_t hash)
+{
+    return m->count ? place_of(m, key, hash)->value : NULL;
 }
 
 void *map_put(struct map *m, struct str key, void *value)
@@ -52,7 +55,7 @@ void *map_put(struct map *m, struct str key, void *value)
         key.ptr = "";
     if ((m->count + 1) * 4 > m->size * 3)
         grow(m);
-    uint64_t hash = hash_of(m, key);
+    uint64_t hash = map_hash(m, key);
     struct map_entry *entry = place_of(m, key, hash);
     void *replaced = entry->value;
     if (!replaced)
@@ -65,7 +68,7 @@ void *map_remove(struct map *m, struct str key)
 {
     if (!m->count)
         return NULL;
-    struct map_entry *entry = place_of(m, key, hash_of(m, key));
+    struct map_entry *entry = place_of(m, key, map_hash(m, key));
     void *value = entry->value;
     if (!value)
         return NULL;

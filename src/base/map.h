@@ -26,6 +26,13 @@ struct map {
 // map_find returns the value of `key`, NULL when absent.
 void *map_find(const struct map *m, struct str key);
 
+// map_hash is the hash of a key in this map, for several looks with one key: other maps with the
+// same `nocase` have the same.
+uint64_t map_hash(const struct map *m, struct str key);
+
+// map_find_hashed is map_find for a key whose map_hash is known.
+void *map_find_hashed(const struct map *m, struct str key, uint64_t hash);
+
 // map_put sets `key` (borrowed until removed or map_done) to `value` (not NULL); returns the value
 // that it replaced, or NULL.
 void *map_put(struct map *m, struct str key, void *value);

@@ -85,7 +85,7 @@ const struct site *snapshot_site(const struct snapshot *s, struct str host)
         host.len--; // a fully qualified name means the same site
     const struct site *site = map_find(&s->hosts, host);
     struct str rest = host;
-    while (!site && rest.len) { // "a.b.c" is asked for as ".b.c", then as ".c"
+    while (!site && s->has_wildcards && rest.len) { // "a.b.c" is asked for as ".b.c", then as ".c"
         rest = str_skip(rest, 1);
         rest = str_skip(rest, str_find(rest, '.'));
         if (rest.len)

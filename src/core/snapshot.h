@@ -47,6 +47,7 @@ struct snapshot {
     // private
     _Atomic uint32_t refs;
     struct map hosts; // name -> site; "*.example.org" stands there as ".example.org"
+    bool has_wildcards;
 };
 
 // snapshot_build resolves a tree (borrowed for the snapshot's life: unpack it into empty->arena

@@ -290,6 +290,7 @@ static void add_name(struct build *b, struct site *site, struct str written, str
         return;
     }
     (void)map_put(&b->s->hosts, host, site);
+    b->s->has_wildcards |= host.ptr != name.ptr;
     site->names[site->name_count++] = name;
 }
 

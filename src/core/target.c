@@ -160,6 +160,7 @@ void target_find(struct exchange *ex, struct str root, struct str prefix, struct
         .mtime_s = look.facts.mtime_s,
         .mtime_ns = look.facts.mtime_ns,
         .inode = look.facts.inode,
+        .file_hash = look.path_hash,
     };
     if (has_dotfile(str_slice(below, 0, part_len - root.len)))
         target->kind = TARGET_DENIED;

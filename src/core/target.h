@@ -37,6 +37,7 @@ struct target {
     int64_t mtime_s;
     int64_t mtime_ns;
     uint64_t inode;
+    uint64_t file_hash; // hash_str of `file`, when that is the whole path
 };
 
 // target_need looks up what the exchange's path names below the root in force (site_conf), once;

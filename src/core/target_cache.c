@@ -139,11 +139,15 @@ struct target_look target_cache_look(struct thread *t, struct str path, size_t r
                                      enum look_links links, uint64_t check_us)
 {
     ASSERT(path.ptr[path.len] == '\0' && root_len <= path.len);
-    if (check_us == 0 || path.len > TARGET_CACHE_PATH_MAX)
-        return look_now(path, root_len, links);
     struct cache *c = cache_of(t);
+    uint64_t hash = map_hash(&c->map, path);
+    if (check_us == 0 || path.len > TARGET_CACHE_PATH_MAX) {
+        struct target_look look = look_now(path, root_len, links);
+        look.path_hash = hash;
+        return look;
+    }
     uint64_t now_us = loop_now_us(t->loop);
-    struct entry *e = map_find(&c->map, path);
+    struct entry *e = map_find_hashed(&c->map, path, hash);
     if (e && e->root_len == root_len && e->links == links && now_us - e->seen_us < check_us) {
         list_remove(&e->node);
         list_push_back(e->look.seen == TARGET_SEEN_NOTHING ? &c->absent : &c->present, &e->node);
@@ -157,6 +161,7 @@ struct target_look target_cache_look(struct thread *t, struct str path, size_t r
         .links = links,
         .look = look_now(path, root_len, links),
     };
+    facts.look.path_hash = hash;
     remember(c, path, &facts);
     return facts.look;
 }

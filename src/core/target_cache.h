@@ -30,7 +30,8 @@ enum target_seen {
 struct target_look {
     enum target_seen seen;
     size_t part_len;
-    struct look facts; // with TARGET_SEEN_FILE and TARGET_SEEN_DIR
+    uint64_t path_hash; // hash_str of the path that was looked at
+    struct look facts;  // with TARGET_SEEN_FILE and TARGET_SEEN_DIR
 };
 
 // target_cache_look tells what stands at `path` (absolute, NUL-terminated behind; its first

@@ -9,7 +9,9 @@
 #include "http/date.h"
 #include "os/random.h"
 
-#define ID_PREFIX_BITS 40 // random, of the thread's life; the rest counts requests
+STATIC_ASSERT(THREAD_ID_PREFIX_DIGITS < 16);
+
+static const char DIGITS[] = "0123456789abcdef";
 
 // A free block holds the link to the next one.
 struct free_block {
@@ -20,7 +22,9 @@ void thread_init(struct thread *t, unsigned index, struct loop *loop, struct job
 {
     *t = (struct thread){.loop = loop, .jobs = jobs, .index = index, .date_s = INT64_MIN};
     t->scratch = mem_alloc(THREAD_SCRATCH_BYTES);
-    t->id_prefix = random_u64() << (64 - ID_PREFIX_BITS);
+    uint64_t prefix = random_u64();
+    for (int i = 0; i < THREAD_ID_PREFIX_DIGITS; i++, prefix >>= 4)
+        t->id_prefix[i] = DIGITS[prefix & 15];
     list_init(&t->exchanges);
 }
 
@@ -97,8 +101,9 @@ struct str thread_date(struct thread *t)
 void thread_request_id(struct thread *t, char room[static 17])
 {
     // Only the count wraps around, after 16 million requests of one thread.
-    uint64_t id = t->id_prefix | (t->id_next++ & ((UINT64_C(1) << (64 - ID_PREFIX_BITS)) - 1));
-    for (int i = 15; i >= 0; i--, id >>= 4)
-        room[i] = "0123456789abcdef"[id & 15];
+    uint64_t id = t->id_next++;
+    memcpy(room, t->id_prefix, THREAD_ID_PREFIX_DIGITS);
+    for (int i = 15; i >= THREAD_ID_PREFIX_DIGITS; i--, id >>= 4)
+        room[i] = DIGITS[id & 15];
     room[16] = '\0';
 }

@@ -17,6 +17,11 @@
 #define THREAD_SCRATCH_BYTES ((size_t)64 * 1024)
 #define THREAD_ATTACHED_MAX  16
 
+enum {
+    THREAD_ID_PREFIX_DIGITS = 10
+}; // of request ids: random, of the thread's life; the rest
+   // counts requests
+
 // What a room or module keeps on a thread: see thread_attach.
 struct thread_attached {
     const void *owner;
@@ -39,7 +44,8 @@ struct thread {
     unsigned block_count;
     int64_t date_s;
     char date[32];
-    uint64_t id_prefix, id_next;
+    char id_prefix[THREAD_ID_PREFIX_DIGITS];
+    uint64_t id_next;
 };
 
 // thread_init prepares it (loop given by the caller); thread_done frees.

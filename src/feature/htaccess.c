@@ -55,12 +55,15 @@ struct verdict {
 struct cache {
     struct map map; // directory -> verdict
     struct list verdicts;
+    struct verdict *last; // asked for last: most requests come for the same directory again
 };
 
 static const char CACHE_OWNER;
 
 static void drop(struct cache *c, struct verdict *v)
 {
+    if (c->last == v)
+        c->last = NULL;
     map_remove(&c->map, v->dir);
     list_remove(&v->node);
     mem_free(v);
@@ -121,10 +124,13 @@ static struct verdict *verdict_of(struct exchange *ex, struct str dir, size_t ro
 {
     struct cache *c = cache_of(ex->thread);
     uint64_t now_us = loop_now_us(ex->thread->loop);
-    struct verdict *v = map_find(&c->map, dir);
+    struct verdict *v = c->last;
+    if (!v || !str_eq(v->dir, dir))
+        v = map_find(&c->map, dir);
     if (v && v->root_len == root_len && now_us - v->seen_us < target_check_us(ex)) {
         list_remove(&v->node);
         list_push_back(&c->verdicts, &v->node);
+        c->last = v;
         return v;
     }
     if (v)

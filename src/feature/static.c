@@ -22,6 +22,14 @@
 // system's clock, and look the same: it is not kept.
 #define SETTLED_AFTER_S 2
 
+static const char ACCEPT_RANGES_LINE[] = "Accept-Ranges: bytes\r\n";
+static const struct header ACCEPT_RANGES = {
+    .name = {ACCEPT_RANGES_LINE, sizeof "Accept-Ranges" - 1},
+    .value = {ACCEPT_RANGES_LINE + sizeof "Accept-Ranges: " - 1, sizeof "bytes" - 1},
+    .id = HEADER_ACCEPT_RANGES,
+    .is_line = true,
+};
+
 // Sources that are sent to nobody when no app runs them.
 static bool is_source(struct str name)
 {
@@ -30,6 +38,8 @@ static bool is_source(struct str name)
         STR_INIT(".php4"), STR_INIT(".php5"),  STR_INIT(".php7"), STR_INIT(".php8"),
     };
     size_t dot = str_rfind(name, '.');
+    if (dot + 1 >= name.len || (name.ptr[dot + 1] != 'p' && name.ptr[dot + 1] != 'P'))
+        return false;
     for (size_t i = 0; i < ARRAY_LEN(ENDS); i++)
         if (str_eq_nocase(str_skip(name, dot), ENDS[i]))
             return true;
@@ -41,33 +51,14 @@ static void unref_file(void *arg)
     static_cache_unref(arg);
 }
 
-static bool read_content(int fd, char *room, size_t size)
-{
-    size_t len = 0;
-    while (len < size) {
-        ssize_t n = fd_read(fd, room + len, size - len);
-        if (n <= 0)
-            return false;
-        len += (size_t)n;
-    }
-    return true;
-}
-
-// Makes the description of what `fd` is open on; small content is read.
+// Makes the description of what `fd` is open on, and keeps it.
 static struct static_file *describe(struct exchange *ex, struct str path, int fd,
                                     const struct look *facts)
 {
     const struct static_conf *conf = module_conf(ex, &static_module);
     struct thread *t = ex->thread;
-    const char *bytes = NULL;
-    // The scratch holds nothing of ours between two calls.
-    if (facts->size <= STATIC_CACHE_FILE_BYTES_MAX
-        && read_content(fd, t->scratch, (size_t)facts->size))
-        bytes = t->scratch;
-    struct static_file *file = static_cache_new(path, facts, bytes, fd);
-    if (bytes)
-        fd_close(&fd);
-    if (!bytes || facts->mtime_s + SETTLED_AFTER_S < loop_wall_us(t->loop) / 1000000)
+    struct static_file *file = static_cache_new(path, facts, fd);
+    if (file->fd != FD_NONE || facts->mtime_s + SETTLED_AFTER_S < loop_wall_us(t->loop) / 1000000)
         static_cache_put(t, file, conf->cache_bytes_max, conf->open_files_max);
     return file;
 }
@@ -77,7 +68,8 @@ static struct static_file *describe(struct exchange *ex, struct str path, int fd
 static int open_file(struct exchange *ex, const struct static_variant *variant,
                      struct static_file **out)
 {
-    struct static_file *file = static_cache_find(ex->thread, variant->path, &variant->facts);
+    struct static_file *file =
+        static_cache_find(ex->thread, variant->path, variant->path_hash, &variant->facts);
     if (!file) {
         int fd = target_open(ex, variant->path);
         if (fd < 0)
@@ -188,10 +180,29 @@ static bool is_less_than_all(const struct range_set *set, uint64_t size)
     return set->count == 1 || bytes < size;
 }
 
-static void answer_content(struct exchange *ex, const struct static_file *file, bool range_applies)
+// Adds Content-Type, and returns its value. A compressed file has that of the one whose place it
+// takes, so that is not kept with it.
+static struct str add_type(struct exchange *ex, struct static_file *file, bool is_coded)
 {
     const struct static_conf *conf = module_conf(ex, &static_module);
-    struct str content_type = static_type_of(conf, ex->target.file, &ex->arena);
+    uint32_t generation = ex->snapshot->generation;
+    const struct header *kept = is_coded ? NULL : static_cache_type(file, conf, generation);
+    if (!kept) {
+        struct str type = static_type_of(conf, ex->target.file, &ex->arena);
+        if (!is_coded && header_value_ok(type))
+            kept = static_cache_keep_type(file, conf, generation, type);
+        if (!kept) {
+            header_list_add_id(&ex->resp.headers, HEADER_CONTENT_TYPE, type);
+            return type;
+        }
+    }
+    header_list_copy(&ex->resp.headers, kept, 1);
+    return kept->value;
+}
+
+static void answer_content(struct exchange *ex, struct static_file *file, bool is_coded,
+                           bool range_applies)
+{
     uint64_t size = (uint64_t)file->facts.size;
     struct range_set set = {.count = 0};
     enum range_result result = RANGE_NONE;
@@ -201,8 +212,8 @@ static void answer_content(struct exchange *ex, const struct static_file *file, 
         refuse_range(ex, file);
         return;
     }
-    header_list_add_id(&ex->resp.headers, HEADER_CONTENT_TYPE, content_type);
-    header_list_add_id(&ex->resp.headers, HEADER_ACCEPT_RANGES, STR("bytes"));
+    struct str content_type = add_type(ex, file, is_coded);
+    header_list_copy(&ex->resp.headers, &ACCEPT_RANGES, 1);
     if (result != RANGE_OK || !is_less_than_all(&set, size))
         set_whole(ex, file);
     else if (set.count == 1)
@@ -212,7 +223,7 @@ static void answer_content(struct exchange *ex, const struct static_file *file, 
     exchange_respond(ex);
 }
 
-static void answer(struct exchange *ex, const struct static_file *file,
+static void answer(struct exchange *ex, struct static_file *file,
                    const struct static_variant *variant)
 {
     bool range_applies = false;
@@ -222,8 +233,7 @@ static void answer(struct exchange *ex, const struct static_file *file,
         return;
     }
     struct header_list *headers = &ex->resp.headers;
-    header_list_add_id(headers, HEADER_LAST_MODIFIED, file->last_modified);
-    header_list_add_id(headers, HEADER_ETAG, file->etag);
+    header_list_copy(headers, file->fields, ARRAY_LEN(file->fields));
     if (variant->varies)
         header_list_add_id(headers, HEADER_VARY, STR("Accept-Encoding"));
     if (verdict == CONDITION_NOT_MODIFIED) {
@@ -233,7 +243,7 @@ static void answer(struct exchange *ex, const struct static_file *file,
     }
     if (variant->coding.len)
         header_list_add_id(headers, HEADER_CONTENT_ENCODING, variant->coding);
-    answer_content(ex, file, range_applies);
+    answer_content(ex, file, variant->coding.len > 0, range_applies);
 }
 
 static void serve(struct exchange *ex)

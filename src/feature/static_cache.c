@@ -93,24 +93,46 @@ static struct str make_etag(char *room, const struct look *facts)
     return wr_view(&w);
 }
 
-struct static_file *static_cache_new(struct str path, const struct look *facts, const char *bytes,
-                                     int fd)
+static void set_fields(struct static_file *file)
 {
-    size_t content_len = bytes ? (size_t)facts->size : 0;
+    char etag[STATIC_CACHE_ETAG_BYTES];
+    char date[DATE_BYTES + 1];
+    struct header *fields = file->fields;
+    char *room = file->fields_room;
+    fields[0] = header_line(HEADER_LAST_MODIFIED, date_format(file->facts.mtime_s, date), room);
+    room += fields[0].name.len + fields[0].value.len + HEADER_LINE_EXTRA_BYTES;
+    fields[1] = header_line(HEADER_ETAG, make_etag(etag, &file->facts), room);
+    file->etag = fields[1].value;
+}
+
+static bool read_content(int fd, char *room, size_t size)
+{
+    size_t len = 0;
+    while (len < size) {
+        ssize_t n = fd_read(fd, room + len, size - len);
+        if (n <= 0)
+            return false;
+        len += (size_t)n;
+    }
+    return true;
+}
+
+struct static_file *static_cache_new(struct str path, const struct look *facts, int fd)
+{
+    bool is_small = facts->size <= STATIC_CACHE_FILE_BYTES_MAX;
+    size_t content_len = is_small ? (size_t)facts->size : 0;
     struct static_file *file = mem_alloc(sizeof *file + path.len + content_len);
     char *room = (char *)(file + 1);
     memcpy(room, path.ptr, path.len);
     file->refs = 1;
     file->facts = *facts;
-    file->fd = bytes ? FD_NONE : fd;
+    file->fd = fd;
     file->path = str_n(room, path.len);
-    if (bytes) {
-        if (content_len)
-            memcpy(room + path.len, bytes, content_len);
+    if (is_small && read_content(fd, room + path.len, content_len)) {
         file->content = str_n(room + path.len, content_len);
+        fd_close(&file->fd);
     }
-    file->etag = make_etag(file->etag_room, facts);
-    file->last_modified = date_format(facts->mtime_s, file->date_room);
+    set_fields(file);
     return file;
 }
 
@@ -168,10 +190,11 @@ static bool is_same(const struct look *a, const struct look *b)
            && a->inode == b->inode;
 }
 
-struct static_file *static_cache_find(struct thread *t, struct str path, const struct look *facts)
+struct static_file *static_cache_find(struct thread *t, struct str path, uint64_t hash,
+                                      const struct look *facts)
 {
     struct cache *c = cache_of(t);
-    struct static_file *file = map_find(&c->map, path);
+    struct static_file *file = map_find_hashed(&c->map, path, hash);
     if (!file || !is_same(&file->facts, facts))
         return NULL;
     list_remove(&file->node);
@@ -187,5 +210,28 @@ void static_cache_unref(struct static_file *file)
     if (--file->refs > 0)
         return;
     fd_close(&file->fd);
+    mem_free(file->type_room);
     mem_free(file);
+}
+
+const struct header *static_cache_type(const struct static_file *file, const void *owner,
+                                       uint32_t generation)
+{
+    bool is_it = file->type_owner == owner && file->type_generation == generation;
+    return is_it && file->type_room ? &file->type : NULL;
+}
+
+const struct header *static_cache_keep_type(struct static_file *file, const void *owner,
+                                            uint32_t generation, struct str value)
+{
+    // The cache's reference and the caller's.
+    if (file->type_room && file->refs > 2)
+        return NULL;
+    mem_free(file->type_room);
+    size_t size = header_id_name(HEADER_CONTENT_TYPE).len + value.len + HEADER_LINE_EXTRA_BYTES;
+    file->type_room = mem_alloc(size);
+    file->type = header_line(HEADER_CONTENT_TYPE, value, file->type_room);
+    file->type_owner = owner;
+    file->type_generation = generation;
+    return &file->type;
 }

@@ -24,6 +24,7 @@ struct static_variant static_variant_choose(const struct static_conf *conf, stru
     const struct target *target = &ex->target;
     struct static_variant best = {
         .path = target->file,
+        .path_hash = target->file_hash,
         .facts = {.kind = LOOK_FILE,
                   .size = target->size,
                   .mtime_s = target->mtime_s,
@@ -51,6 +52,7 @@ struct static_variant static_variant_choose(const struct static_conf *conf, stru
             continue;
         best_quality = quality;
         best.path = path;
+        best.path_hash = look.path_hash;
         best.facts = look.facts;
         best.coding = coding;
     }

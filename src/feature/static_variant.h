@@ -11,6 +11,7 @@
 // What is sent for a target.
 struct static_variant {
     struct str path; // NUL-terminated behind
+    uint64_t path_hash;
     struct look facts;
     struct str coding; // empty: the file itself
     bool varies;       // another client could get another one
