@@ -118,6 +118,14 @@ struct exchange *exchange_new(struct thread *t, const struct peer *peer,
     return ex;
 }
 
+STATIC_ASSERT(MODULE_MAX <= 64); // bits of scope.idle
+
+// Tells whether the module has nothing to do for the exchange's path.
+static bool is_idle(const struct exchange *ex, const struct module *m)
+{
+    return (ex->path->scope.idle >> m->index & 1) != 0;
+}
+
 static void walk(struct exchange *ex)
 {
     ASSERT(ex->magic == EXCHANGE_MAGIC && !ex->walking);
@@ -132,7 +140,10 @@ static void walk(struct exchange *ex)
             ex->phase++;
             continue;
         }
-        result = list->items[ex->module++]->hooks[ex->phase](ex);
+        const struct module *m = list->items[ex->module++];
+        if (is_idle(ex, m))
+            continue;
+        result = m->hooks[ex->phase](ex);
         if (ex->restart) {
             ex->restart = false;
             ex->phase = ex->module = 0;
@@ -312,7 +323,8 @@ void exchange_respond(struct exchange *ex)
     ex->responded = true;
     const struct module_list *list = &module_lists()->respond;
     for (size_t i = 0; ex->path && i < list->count; i++)
-        list->items[i]->respond(ex);
+        if (!is_idle(ex, list->items[i]))
+            list->items[i]->respond(ex);
     ex->front->respond(ex);
 }
 
@@ -479,7 +491,8 @@ void exchange_end(struct exchange *ex)
     count(ex);
     const struct module_list *list = &module_lists()->log;
     for (size_t i = 0; ex->path && i < list->count; i++)
-        list->items[i]->log(ex);
+        if (!is_idle(ex, list->items[i]))
+            list->items[i]->log(ex);
     list_remove(&ex->node);
     ex->magic = 0;
     // What was deferred may still look at the snapshot.

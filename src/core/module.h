@@ -47,6 +47,9 @@ struct module {
     // scope's place. May be NULL.
     bool (*check)(void *conf, unsigned scope, struct tree_pos pos, struct arena *a,
                   struct err *err);
+    // idle tells that the hooks, respond and log have nothing to do in a scope with this conf, so
+    // that they need not be called there: asked once, when the scope is complete. May be NULL.
+    bool (*idle)(const void *conf);
     // hooks: NULL where the module has nothing to do.
     enum phase_result (*hooks[PHASE_COUNT])(struct exchange *ex);
     // respond may change head or wrap the body source before the front sends (a filter). May be

@@ -91,9 +91,7 @@ const struct site *snapshot_site(const struct snapshot *s, struct str host)
         if (rest.len)
             site = map_find(&s->hosts, rest);
     }
-    if (!site)
-        site = map_find(&s->hosts, STR("_"));
-    return site ? site : &s->sites[0];
+    return site ? site : s->fallback;
 }
 
 static bool is_below(struct str prefix, struct str url_path)

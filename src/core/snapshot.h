@@ -19,6 +19,7 @@
 struct scope {
     void **confs;
     const struct scope *parent; // NULL at top
+    uint64_t idle;              // bits by module->index: see module.idle
     struct tree_pos pos;
 };
 
@@ -48,6 +49,7 @@ struct snapshot {
     _Atomic uint32_t refs;
     struct map hosts; // name -> site; "*.example.org" stands there as ".example.org"
     bool has_wildcards;
+    const struct site *fallback; // for hosts that have no site: that of "_", or the first
 };
 
 // snapshot_build resolves a tree (borrowed for the snapshot's life: unpack it into empty->arena

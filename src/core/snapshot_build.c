@@ -120,6 +120,8 @@ static struct level resolve(struct build *b, struct scope *scope, unsigned kind,
         const struct module *m = module_at(i);
         if (m->check && !l.failed[i])
             l.failed[i] = !m->check(scope->confs[i], kind, scope->pos, &b->s->arena, b->err);
+        if (m->idle && !l.failed[i] && m->idle(scope->confs[i]))
+            scope->idle |= UINT64_C(1) << i;
     }
     return l;
 }
@@ -328,5 +330,8 @@ struct snapshot *snapshot_build(struct snapshot *empty, const struct tree_node *
         if (need_block(node, err))
             build_site(&b, node, top.failed);
     }
+    empty->fallback = map_find(&empty->hosts, STR("_"));
+    if (!empty->fallback)
+        empty->fallback = empty->sites;
     return err->count == errors_before ? empty : NULL;
 }

@@ -178,11 +178,18 @@ static enum phase_result access(struct exchange *ex)
     return PHASE_DONE;
 }
 
+static bool is_idle(const void *arg)
+{
+    const struct access_conf *conf = arg;
+    return conf->all.count == 0;
+}
+
 struct module access_module = {
     .name = "access",
     .keys = KEYS,
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct access_conf),
+    .idle = is_idle,
     .check = check,
     .hooks = {[PHASE_ACCESS] = access},
 };

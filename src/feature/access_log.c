@@ -138,10 +138,17 @@ void access_log_sink(const char *path, struct sink *sink)
     atomic_store_explicit(&d->sink, sink, memory_order_release);
 }
 
+static bool is_idle(const void *arg)
+{
+    const struct access_log_conf *conf = arg;
+    return !conf->setting.to;
+}
+
 struct module access_log_module = {
     .name = "access_log",
     .keys = KEYS,
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct access_log_conf),
+    .idle = is_idle,
     .log = log_exchange,
 };

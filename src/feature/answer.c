@@ -106,10 +106,17 @@ static enum phase_result handle(struct exchange *ex)
     return PHASE_DONE;
 }
 
+static bool is_idle(const void *arg)
+{
+    const struct answer_conf *conf = arg;
+    return conf->answer.status == 0;
+}
+
 struct module answer_module = {
     .name = "return",
     .keys = KEYS,
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct answer_conf),
+    .idle = is_idle,
     .hooks = {[PHASE_HANDLE] = handle},
 };

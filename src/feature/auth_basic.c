@@ -242,11 +242,18 @@ static enum phase_result access(struct exchange *ex)
     return PHASE_DONE;
 }
 
+static bool is_idle(const void *arg)
+{
+    const struct auth_basic_conf *conf = arg;
+    return !conf->realm.len;
+}
+
 struct module auth_basic_module = {
     .name = "auth_basic",
     .keys = KEYS,
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct auth_basic_conf),
+    .idle = is_idle,
     .check = check,
     .hooks = {[PHASE_ACCESS] = access},
 };

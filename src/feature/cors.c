@@ -188,11 +188,18 @@ static void respond(struct exchange *ex)
         header_list_set(headers, STR("Access-Control-Allow-Credentials"), STR("true"));
 }
 
+static bool is_idle(const void *arg)
+{
+    const struct cors_conf *conf = arg;
+    return !is_on(conf);
+}
+
 struct module cors_module = {
     .name = "cors",
     .keys = KEYS,
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct cors_conf),
+    .idle = is_idle,
     .check = check,
     .hooks = {[PHASE_ACCESS] = access},
     .respond = respond,

@@ -73,10 +73,17 @@ static void respond(struct exchange *ex)
     header_list_add_id(headers, HEADER_EXPIRES, date_format(now_s + keep_s, room));
 }
 
+static bool is_idle(const void *arg)
+{
+    const struct expires_conf *conf = arg;
+    return conf->keep_ms == OFF;
+}
+
 struct module expires_module = {
     .name = "expires",
     .keys = KEYS,
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct expires_conf),
+    .idle = is_idle,
     .respond = respond,
 };

@@ -148,10 +148,17 @@ static void respond(struct exchange *ex)
     }
 }
 
+static bool is_idle(const void *arg)
+{
+    const struct header_rules_conf *conf = arg;
+    return conf->count == 0;
+}
+
 struct module header_rules_module = {
     .name = "header",
     .keys = KEYS,
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct header_rules_conf),
+    .idle = is_idle,
     .respond = respond,
 };

@@ -201,10 +201,17 @@ bool htaccess_is_refusing(const struct scope *scope)
     return conf->mode == HTACCESS_REFUSE;
 }
 
+static bool is_idle(const void *arg)
+{
+    const struct htaccess_conf *conf = arg;
+    return conf->mode == HTACCESS_IGNORE;
+}
+
 struct module htaccess_module = {
     .name = "htaccess",
     .keys = KEYS,
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct htaccess_conf),
+    .idle = is_idle,
     .hooks = {[PHASE_ACCESS] = access},
 };

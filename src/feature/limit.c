@@ -305,11 +305,18 @@ static void respond(struct exchange *ex)
             limit_body_new(&ex->arena, ex->thread->loop, ex->resp.body, (uint64_t)conf->bandwidth);
 }
 
+static bool is_idle(const void *arg)
+{
+    const struct limit_conf *conf = arg;
+    return !conf->rate.requests && !conf->connections.most && !conf->bandwidth;
+}
+
 struct module limit_module = {
     .name = "limit",
     .keys = KEYS,
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct limit_conf),
+    .idle = is_idle,
     .check = check,
     .hooks = {[PHASE_ACCESS] = access},
     .respond = respond,

@@ -297,10 +297,17 @@ static enum phase_result handle(struct exchange *ex)
     return PHASE_DONE;
 }
 
+static bool is_idle(const void *arg)
+{
+    const struct listing_conf *conf = arg;
+    return !conf->on;
+}
+
 struct module listing_module = {
     .name = "listing",
     .keys = KEYS,
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct listing_conf),
+    .idle = is_idle,
     .hooks = {[PHASE_HANDLE] = handle},
 };

@@ -75,10 +75,17 @@ static enum phase_result access(struct exchange *ex)
     return PHASE_DONE;
 }
 
+static bool is_idle(const void *arg)
+{
+    const struct maintenance_conf *conf = arg;
+    return !conf->file.len;
+}
+
 struct module maintenance_module = {
     .name = "maintenance",
     .keys = KEYS,
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct maintenance_conf),
+    .idle = is_idle,
     .hooks = {[PHASE_ACCESS] = access},
 };

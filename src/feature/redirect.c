@@ -316,11 +316,18 @@ static enum phase_result rewrite(struct exchange *ex)
     return PHASE_NEXT;
 }
 
+static bool is_idle(const void *arg)
+{
+    const struct redirect_conf *conf = arg;
+    return !conf->all.count && !conf->to_https && !conf->host.text.len;
+}
+
 struct module redirect_module = {
     .name = "redirect",
     .keys = KEYS,
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct redirect_conf),
+    .idle = is_idle,
     .check = check,
     .hooks = {[PHASE_REWRITE] = rewrite},
 };

@@ -211,10 +211,17 @@ static enum phase_result rewrite(struct exchange *ex)
     return PHASE_NEXT;
 }
 
+static bool is_idle(const void *arg)
+{
+    const struct trusted_proxies_conf *conf = arg;
+    return conf->count == 0 && !conf->trusts_unix;
+}
+
 struct module trusted_proxies_module = {
     .name = "trusted_proxies",
     .keys = KEYS,
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct trusted_proxies_conf),
+    .idle = is_idle,
     .hooks = {[PHASE_REWRITE] = rewrite},
 };

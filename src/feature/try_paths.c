@@ -231,10 +231,17 @@ static enum phase_result handle(struct exchange *ex)
     return fall_back(ex, conf);
 }
 
+static bool is_idle(const void *arg)
+{
+    const struct try_paths_conf *conf = arg;
+    return conf->count == 0;
+}
+
 struct module try_paths_module = {
     .name = "try",
     .keys = KEYS,
     .key_count = ARRAY_LEN(KEYS),
     .conf_size = sizeof(struct try_paths_conf),
+    .idle = is_idle,
     .hooks = {[PHASE_HANDLE] = handle},
 };

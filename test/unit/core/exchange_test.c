@@ -98,6 +98,58 @@ static struct module one = {
     .log = on_log,
 };
 
+struct three_conf {
+    int64_t number;
+};
+
+static const struct key THREE_KEYS[] = {{
+    .name = "number",
+    .type = &KEY_INT,
+    .offset = offsetof(struct three_conf, number),
+    .scopes = KEY_SITE | KEY_PATH,
+    .def = "0",
+    .max = 9,
+    .unit = "of them",
+    .help = "A number.",
+}};
+
+static bool is_zero(const void *arg)
+{
+    const struct three_conf *conf = arg;
+    return conf->number == 0;
+}
+
+static enum phase_result limit_three(struct exchange *ex)
+{
+    (void)ex;
+    note("3");
+    return PHASE_NEXT;
+}
+
+static void respond_three(struct exchange *ex)
+{
+    (void)ex;
+    note("R");
+}
+
+static void log_three(struct exchange *ex)
+{
+    (void)ex;
+    note("L");
+}
+
+// Idle wherever its number is 0.
+static struct module three = {
+    .name = "three",
+    .keys = THREE_KEYS,
+    .key_count = ARRAY_LEN(THREE_KEYS),
+    .conf_size = sizeof(struct three_conf),
+    .idle = is_zero,
+    .hooks = {[PHASE_LIMIT] = limit_three},
+    .respond = respond_three,
+    .log = log_three,
+};
+
 static struct module two = {
     .name = "two",
     .hooks = {[PHASE_HANDLE] = handle_second},
@@ -248,9 +300,34 @@ static void the_snapshot_stays_to_the_end(void **state)
     ask_done(&a);
 }
 
+// The path that the exchange is at counts.
+static void idle_modules_are_not_called(void **state)
+{
+    (void)state;
+
+    static const struct {
+        const char *path, *trace;
+    } CASES[] = {
+        {"/x", "rl312RL"},
+        {"/y", "rl12"},
+        {"/x/none", "rl312RL"},
+        {"/x/zero/", "rl12"},
+    };
+
+    stage_config(&stage, "site _ { path /x/ { number 1; } path /x/zero/ { number 0; } }");
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct ask a;
+        trace[0] = '\0';
+        (void)ask(&a, &stage, CASES[i].path, NULL);
+        ask_done(&a);
+        assert_string_equal(trace, CASES[i].trace);
+    }
+    stage_config(&stage, "site _ { }");
+}
+
 static int open_stage(void **state)
 {
-    static struct module *const MODULES[] = {&one, &two};
+    static struct module *const MODULES[] = {&one, &two, &three};
     (void)state;
     stage_open(&stage, MODULES, ARRAY_LEN(MODULES));
     stage_config(&stage, "site _ { }");
@@ -274,6 +351,7 @@ int main(void)
         cmocka_unit_test(methods_for_the_server_itself),
         cmocka_unit_test(classes_are_counted),
         cmocka_unit_test(the_snapshot_stays_to_the_end),
+        cmocka_unit_test(idle_modules_are_not_called),
     };
     return cmocka_run_group_tests(tests, open_stage, close_stage);
 }
