@@ -5,6 +5,7 @@ import gzip
 import os
 import re
 import shutil
+import time
 
 import pytest
 
@@ -94,6 +95,31 @@ def test_mime_and_charset(godwit):
         "/a.md": "text/markdown; charset=utf-8", "/a.own": "application/x-own", "/a.html": "text/html; charset=utf-8",
         "/a.png": "image/png", "/old/a.html": "text/html; charset=iso-8859-1",
         "/old/a.own": "text/plain; charset=iso-8859-1", "/old/a.png": "image/png"}
+
+
+def test_one_file_of_several_types(godwit):
+    """A file that is kept in memory has the type that the path asked for, and the configuration in force, give it."""
+    past = time.time() - 60  # what has just changed is not kept
+    for name in ("a.html", "a.html.gz"):
+        os.utime(godwit.file(name, "x"), (past, past))
+    site = "precompressed gzip; path /old/ { root %(www)s; charset iso-8859-1; }"
+    top = "threads 1; file_check 1h;"
+    godwit.simple(site, top)
+
+    def ask(target, accept=""):
+        return godwit.get(target, {"Accept-Encoding": accept}).header("Content-Type")
+
+    for _ in range(3):
+        assert ask("/a.html") == "text/html; charset=utf-8"
+        assert ask("/old/a.html") == "text/html; charset=iso-8859-1"
+        assert ask("/a.html", "gzip") == "text/html; charset=utf-8"
+        assert ask("/a.html.gz") == "application/gzip"
+    godwit.config(f"listen 127.0.0.1:%(port)d;\n{top} mime html text/x-own;\nsite _ {{ root %(www)s; {site} }}\n")
+    godwit.reload()
+    for _ in range(2):
+        assert ask("/a.html") == "text/x-own; charset=utf-8"
+        assert ask("/old/a.html") == "text/x-own; charset=iso-8859-1"
+        assert ask("/a.html.gz") == "application/gzip"
 
 
 @pytest.mark.parametrize("line,said", [
