@@ -13,7 +13,7 @@ class Crowd:
     """`count` keep-alive connections. Answers must have Content-Length; every failure is kept with its reason."""
 
     def __init__(self, address, count: int):
-        self.failures, self.times, self.order = [], [], []
+        self.failures, self.times = [], []
         self.sockets = {}
         for number in range(count):
             s = socket.socket()
@@ -31,7 +31,7 @@ class Crowd:
 
     def ask(self, target: str, rounds: int, seconds: float) -> None:
         """Each client asks `rounds` times, the next time as soon as it has its answer. Fills times (seconds of each
-        request), order (numbers of the clients as they were answered) and failures."""
+        request) and failures."""
         request = f"GET {target} HTTP/1.1\r\nHost: crowd\r\n\r\n".encode()
         poll = select.epoll()
         began, left, held = {}, {}, {}
@@ -42,13 +42,12 @@ class Crowd:
         end = wait.deadline(seconds)
         while left and wait.left(end):
             for fd, _ in poll.poll(1):
-                number, s = self.sockets[fd]
+                s = self.sockets[fd][1]
                 whole = self._read(fd, s, held)
                 if whole is None:
                     continue
                 if whole:
                     self.times.append(time.monotonic() - began[fd])
-                    self.order.append(number)
                     left[fd] -= 1
                 if whole and left[fd]:
                     began[fd] = time.monotonic()
