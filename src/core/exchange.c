@@ -4,6 +4,7 @@
 //   exchange_new -> exchange_start -> walk: hooks, phase by phase
 //        NEXT: the next hook       WAIT: exchange_resume walks on       DONE: a handler owns it
 //        end of the walk: 404      exchange_rewrite: from the first phase again
+//                                  exchange_narrow: from the rules of access again
 //   -> exchange_respond -> module.respond, front.respond -> exchange_end -> module.log, recycled
 //   exchange_abort, at any time before the end: the handler lets go -> exchange_end
 #include "core/exchange.h"
@@ -146,7 +147,6 @@ static void walk(struct exchange *ex)
         result = m->hooks[ex->phase](ex);
         if (ex->restart) {
             ex->restart = false;
-            ex->phase = ex->module = 0;
             result = PHASE_NEXT;
         }
     }
@@ -243,6 +243,7 @@ static void set_path(struct exchange *ex, struct str path, struct str query)
     ex->req.has_query = query.len > 0;
     ex->path = snapshot_path(ex->site, ex->req.path);
     ex->target = (struct target){0};
+    ex->dir_path = (struct str){0};
     ex->on_abort = NULL;
     ex->handler_data = NULL;
 }
@@ -250,7 +251,8 @@ static void set_path(struct exchange *ex, struct str path, struct str query)
 static void keep_origin(struct exchange *ex, int status)
 {
     struct exchange_origin *origin = arena_new(&ex->arena, struct exchange_origin);
-    *origin = (struct exchange_origin){ex->req.path, ex->req.query, ex->req.method_text, status};
+    struct str path = ex->dir_path.len ? ex->dir_path : ex->req.path;
+    *origin = (struct exchange_origin){path, ex->req.query, ex->req.method_text, status};
     ex->origin = origin;
     ex->rewrites++;
 }
@@ -262,12 +264,30 @@ bool exchange_rewrite(struct exchange *ex, struct str path, struct str query)
         return false;
     keep_origin(ex, 200);
     set_path(ex, path, query);
+    ex->phase = ex->module = 0;
     if (ex->walking) {
         ex->restart = true;
         return true;
     }
-    ex->phase = ex->module = 0;
     walk(ex);
+    return true;
+}
+
+bool exchange_narrow(struct exchange *ex, struct str file_path)
+{
+    ASSERT(ex->walking && ex->phase == PHASE_HANDLE);
+    const struct path *path = snapshot_path(ex->site, file_path);
+    if (path == ex->path)
+        return false;
+    if (!ex->dir_path.len)
+        ex->dir_path = ex->req.path;
+    ex->req.path = file_path;
+    ex->path = path;
+    ex->target = (struct target){0};
+    // What explains a refusal was not asked for access in the first place.
+    ex->phase = exchange_is_diverted(ex) ? PHASE_HANDLE : PHASE_ACCESS;
+    ex->module = 0;
+    ex->restart = true;
     return true;
 }
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/compiler.h"
 #include "base/list.h"
 #include "base/str.h"
 #include "core/body.h"
@@ -120,6 +121,7 @@ struct exchange {
     void **module_data; // by module->index; NULL: none has any
     struct loop_task divert;
     struct str divert_path;
+    struct str dir_path; // asked for before exchange_narrow; empty: not called
     char scope[24];
 };
 
@@ -147,6 +149,13 @@ void exchange_resume(struct exchange *ex);
 // most 10 times, then false: the caller refuses. From within a hook, which then returns PHASE_DONE;
 // or by a handler before it responds.
 bool exchange_rewrite(struct exchange *ex, struct str path, struct str query);
+
+// exchange_narrow goes on with `file_path` (of the exchange's arena), the URL path of a file in the
+// directory that was asked for: under the rules of the file's own path, from those of access on.
+// To modules and apps it is the same request still, not a rewritten one. False, and nothing is
+// changed, when no other rules hold for the file. From within a hook of PHASE_HANDLE, which returns
+// PHASE_DONE if it is true.
+MUST_USE bool exchange_narrow(struct exchange *ex, struct str file_path);
 
 // exchange_is_rewritten tells whether the path is not the client's any more.
 bool exchange_is_rewritten(const struct exchange *ex);

@@ -35,7 +35,8 @@ static struct str join(struct arena *a, struct str dir, struct str name)
     return str_n(text, dir.len + name.len);
 }
 
-static void choose_file(struct exchange *ex)
+// Tells whether there is one.
+static bool choose_file(struct exchange *ex)
 {
     const struct site_conf *conf = site_conf(ex);
     struct str prefix = conf->in_path ? site_conf_prefix(ex->path) : (struct str){0};
@@ -43,9 +44,10 @@ static void choose_file(struct exchange *ex)
     for (size_t i = 0; i < conf->index.count; i++) {
         target_find(ex, dir.root, prefix, join(&ex->arena, dir.script_name, conf->index.items[i]));
         if (ex->target.kind == TARGET_FILE)
-            return;
+            return true;
     }
     ex->target = dir;
+    return false;
 }
 
 static enum phase_result handle(struct exchange *ex)
@@ -56,7 +58,9 @@ static enum phase_result handle(struct exchange *ex)
         redirect(ex);
         return PHASE_DONE;
     }
-    choose_file(ex);
+    // Who may not ask for the file by its name must not get it by that of its directory.
+    if (choose_file(ex) && exchange_narrow(ex, ex->target.script_name))
+        return PHASE_DONE;
     return PHASE_NEXT;
 }
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """allow and deny: clients by their address."""
+import json
+
 import pytest
 
 from support.http import Connection
@@ -35,6 +37,81 @@ def test_scripts_and_their_tails_are_behind_the_rules(godwit):
     godwit.php(site="path /admin/ { allow 192.0.2.1; }")
     for target in ("/admin/a.php", "/admin/a.php/tail", "/admin/./a.php", "/admin%2fa.php"):
         assert godwit.get(target).status in (400, 403)
+
+
+DUMP = """<?php $seen = array_intersect_key($_SERVER, array_flip(['REQUEST_URI', 'SCRIPT_NAME', 'PHP_SELF', 'QUERY_STRING']));
+foreach ($_SERVER as $name => $value) if (strpos($name, 'REDIRECT_') === 0) $seen[$name] = $value;
+echo json_encode($seen);"""
+
+
+def test_an_index_file_is_behind_its_own_rules(godwit):
+    for name in ("index.html", "a/index.html", "a/other.html", "b/index.php", "c/index.html", "alt/c/index.html"):
+        godwit.file(name, "inside")
+    passwords = godwit.base / "passwords"
+    godwit.file(passwords, "joe:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n")  # password
+    godwit.php(site=f"""
+        try {{path}} {{path}}/ /alt{{path}}/ 404;
+        path /index.html {{ deny all; }}
+        path /a/index.html {{ auth_basic inner; auth_file {passwords}; }}
+        path /b/index.php {{ deny all; }}
+        path /alt/c/index.html {{ return 410; }}
+    """)
+    godwit.file("alt/d/index.html", "open")
+    joe = {"Authorization": "Basic am9lOnBhc3N3b3Jk"}
+    for target, status in (("/", 403), ("/?x", 403), ("/index.html", 403), ("/b/", 403), ("/b/index.php", 403), ("//b//", 403),
+                           ("/a/", 401), ("/a/other.html", 200), ("/c/", 200), ("/alt/c/", 410), ("/d", 200)):
+        answer = godwit.get(target)
+        assert answer.status == status, target
+        assert status == 200 or b"inside" not in answer.body
+    assert godwit.get("/a/", joe).text == "inside"
+
+
+def test_what_try_leads_to_is_behind_the_rules_of_its_index(godwit):
+    godwit.file("alt/x/index.html", "inside")
+    godwit.file("alt/y/index.html", "open")
+    godwit.simple("try {path} /alt{path}/ 404; path /alt/x/index.html { deny all; }")
+    assert godwit.get("/x").status == 403
+    assert godwit.get("/y").text == "open"
+
+
+def test_all_settings_of_an_index_file_hold(godwit):
+    godwit.file("dir/index.php", DUMP)
+    godwit.file("dir/other.php", DUMP)
+    godwit.file("shut/index.html", "inside")
+    godwit.file("files/index.html", "of the alias")
+    godwit.file("alias/own/index.html", "of the site")
+    godwit.file("files/own/index.html", "of the alias")
+    godwit.file("e.php", DUMP)
+    godwit.php(site="""
+        limit_requests 1/h burst 3;
+        header set X-Where site;
+        error_page 403 /e.php;
+        path /dir/index.php { header set X-Where index; }
+        path /alias/ { root %(www)s/files; }
+        path /alias/own/index.html { header set X-Where alias; }
+        path /shut/ { limit_requests off; }
+        path /shut/index.html { limit_requests off; deny all; }
+    """)
+    answer = godwit.get("/dir/?q=1")  # the limit counts it once
+    assert answer.header("X-Where") == "index"
+    assert json.loads(answer.text) == {"REQUEST_URI": "/dir/?q=1", "SCRIPT_NAME": "/dir/index.php",
+                                       "PHP_SELF": "/dir/index.php", "QUERY_STRING": "q=1"}
+    assert godwit.get("/dir/other.php").header("X-Where") == "site"
+    assert godwit.get("/alias/").text == "of the alias"
+    own = godwit.get("/alias/own/")  # what the file's own path says, its root too
+    assert (own.text, own.header("X-Where")) == ("of the site", "alias")
+    refused = godwit.get("/shut/")  # the page for it learns what was asked for
+    assert refused.status == 403
+    assert json.loads(refused.text)["REDIRECT_URL"] == "/shut/"
+    assert godwit.get("/dir/").status == 429
+
+
+def test_the_page_for_an_error_is_not_refused_itself(godwit):
+    godwit.file("why/index.html", "because")
+    godwit.simple("error_page 404 /why/; path /why/index.html { deny all; header set X-Page own always; }")
+    answer = godwit.get("/missing")
+    assert (answer.status, answer.text, answer.header("X-Page")) == (404, "because", "own")
+    assert godwit.get("/why/").status == 403
 
 
 def test_unix_sockets_and_ipv6(godwit):

@@ -56,6 +56,8 @@ static enum phase_result limit(struct exchange *ex)
 static enum phase_result handle_first(struct exchange *ex)
 {
     note("1");
+    if (str_eq(ex->req.path, STR("/into/")) && exchange_narrow(ex, STR("/into/file")))
+        return PHASE_DONE;
     if (!str_eq(ex->req.path, STR("/first")))
         return PHASE_NEXT;
     exchange_redirect(ex, 302, STR("/elsewhere"));
@@ -325,6 +327,33 @@ static void idle_modules_are_not_called(void **state)
     stage_config(&stage, "site _ { }");
 }
 
+// A file that was chosen for its directory is under its own rules, where it has any.
+static void a_file_of_a_directory_has_its_own_rules(void **state)
+{
+    (void)state;
+
+    static const struct {
+        const char *config, *trace, *body;
+    } CASES[] = {
+        {"site _ { path /into/file { number 1; } }", "rl1l312RL", "/into/file"},
+        {"site _ { path /into/file { } }", "rl1l12", "/into/file"},
+        {"site _ { path /into/ { number 1; } }", "rl312RL", "/into/"},
+        {"site _ { path /into/other { number 1; } }", "rl12", "/into/"},
+        {"site _ { }", "rl12", "/into/"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct ask a;
+        stage_config(&stage, CASES[i].config);
+        trace[0] = '\0';
+        assert_int_equal(ask(&a, &stage, "/into/", NULL), 200);
+        assert_string_equal(ask_body(&a), CASES[i].body);
+        ask_done(&a);
+        assert_string_equal(trace, CASES[i].trace);
+    }
+    stage_config(&stage, "site _ { }");
+}
+
 static int open_stage(void **state)
 {
     static struct module *const MODULES[] = {&one, &two, &three};
@@ -352,6 +381,7 @@ int main(void)
         cmocka_unit_test(classes_are_counted),
         cmocka_unit_test(the_snapshot_stays_to_the_end),
         cmocka_unit_test(idle_modules_are_not_called),
+        cmocka_unit_test(a_file_of_a_directory_has_its_own_rules),
     };
     return cmocka_run_group_tests(tests, open_stage, close_stage);
 }
