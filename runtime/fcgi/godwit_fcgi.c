@@ -32,7 +32,8 @@ struct front {
     int address;
 };
 
-static pid_t program; // of this worker
+static pid_t program;            // of this worker
+static int program_fd = FD_NONE; // its pidfd
 static volatile sig_atomic_t is_serving, has_ended;
 
 static void on_child(int signal)
@@ -47,6 +48,15 @@ static void on_child(int signal)
     errno = saved;
 }
 
+// False when the program has ended first; a child of it may still have the other end of `fd`.
+static bool wait_for_answer(int fd)
+{
+    struct pollfd entries[] = {{.fd = fd, .events = POLLIN}, {.fd = program_fd, .events = POLLIN}};
+    while (poll(entries, ARRAY_LEN(entries), -1) < 0)
+        continue; // a signal
+    return entries[0].revents != 0;
+}
+
 // Waits until the program has nothing else to do: it takes one connection after another, and
 // answers this record on any.
 static bool is_free(const struct front *f)
@@ -58,7 +68,7 @@ static bool is_free(const struct front *f)
         return false;
     fcgi_put_head(&w, FCGI_GET_VALUES, 0);
     int rc = fd_write_all(fd, wr_view(&w));
-    ssize_t count = rc < 0 ? rc : fd_read(fd, room, 1);
+    ssize_t count = rc < 0 || !wait_for_answer(fd) ? -EPIPE : fd_read(fd, room, 1);
     fd_close(&fd);
     return count > 0;
 }
@@ -77,7 +87,8 @@ static int start_program(struct front *f, int listener)
     if (pid < 0)
         return pid;
     program = pid;
-    return 0;
+    program_fd = proc_pidfd(pid);
+    return program_fd < 0 ? program_fd : 0;
 }
 
 static int on_boot(void *arg)
@@ -120,7 +131,7 @@ static void on_serve(void *arg, struct godwit_app_request *req)
     int fd = private_dir_connect(f->address);
     if (fd < 0)
         give_up(f, req, "it takes no connection");
-    enum talk_result result = talk_run(fd, req, &why);
+    enum talk_result result = talk_run(fd, program_fd, req, &why);
     fd_close(&fd);
     if (result == TALK_FAILED)
         give_up(f, req, why);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/buf.h"
 #include "os/fd.h"
@@ -23,6 +24,7 @@ struct talk {
     struct buf out; // to the program, not written yet
     size_t out_at;
     bool body_sent;
+    int program; // pidfd; FD_NONE: it has ended
     struct fcgi_resp in;
     struct buf head; // CGI header lines, until they end
     bool head_done, ended, left;
@@ -201,6 +203,17 @@ static void receive(struct talk *t)
     }
 }
 
+// The program has ended: what it has written is still read. A child of it that has the connection
+// too says nothing more.
+static void on_program_end(struct talk *t)
+{
+    t->program = FD_NONE;
+    t->body_sent = true;
+    t->out_at = 0;
+    buf_done(&t->out);
+    (void)shutdown(t->fd, SHUT_RDWR);
+}
+
 static void exchange(struct talk *t)
 {
     while (!t->why && !t->ended && !t->left) {
@@ -209,21 +222,25 @@ static void exchange(struct talk *t)
             put_body(t);
             continue;
         }
-        struct pollfd entry = {.fd = t->fd, .events = POLLIN};
+        struct pollfd entries[] = {{.fd = t->fd, .events = POLLIN},
+                                   {.fd = t->program, .events = POLLIN}};
         if (has_out)
-            entry.events |= POLLOUT;
-        if (poll(&entry, 1, -1) < 0)
+            entries[0].events |= POLLOUT;
+        if (poll(entries, ARRAY_LEN(entries), -1) < 0)
             continue; // a signal
-        if (entry.revents & POLLOUT)
+        if (entries[0].revents & POLLOUT)
             send_some(t);
-        if (entry.revents & (POLLIN | POLLHUP | POLLERR))
+        if (entries[0].revents & (POLLIN | POLLHUP | POLLERR))
             receive(t);
+        if (entries[1].revents)
+            on_program_end(t);
     }
 }
 
-enum talk_result talk_run(int fd, struct godwit_app_request *req, const char **out_why)
+enum talk_result talk_run(int fd, int program, struct godwit_app_request *req, const char **out_why)
 {
-    struct talk t = {.fd = fd, .req = req, .head = {.ceiling_bytes = HEAD_BYTES_MAX}};
+    struct talk t = {
+        .fd = fd, .program = program, .req = req, .head = {.ceiling_bytes = HEAD_BYTES_MAX}};
     if (!put_request(&t))
         t.why = "the request's variables are too long";
     if (!t.why && fd_set_nonblock(fd, true) < 0)

@@ -12,5 +12,7 @@ enum talk_result {
     TALK_FAILED, // the program broke off, or does not speak FastCGI; *out_why says so
 };
 
-// talk_run sends the request to the blocking connection `fd` and passes the answer on.
-MUST_USE enum talk_result talk_run(int fd, struct godwit_app_request *req, const char **out_why);
+// talk_run sends the request to the blocking connection `fd` and passes the answer on. `program` is
+// the program's pidfd: its end ends the talk, whoever else has the connection by then.
+MUST_USE enum talk_result talk_run(int fd, int program, struct godwit_app_request *req,
+                                   const char **out_why);

@@ -5,10 +5,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "app/pool_busy.h"
 #include "app/pool_look.h"
 #include "app/pool_restart.h"
+#include "app/pool_room.h"
 #include "app/pool_state.h"
 #include "app/pool_worker.h"
 #include "base/assert.h"
@@ -253,7 +255,8 @@ static bool refuses(struct endpoint *ep, struct exchange *ex, enum endpoint_fail
 static bool is_wanted(struct endpoint *ep)
 {
     pool_state_lock();
-    bool wanted = pool_of(ep)->queue.count > 0;
+    const struct pool *p = pool_of(ep);
+    bool wanted = p->queue.count > 0 || pool_room_is_wanted(p);
     pool_state_unlock();
     return wanted;
 }
@@ -574,6 +577,14 @@ void pool_failed(struct str app, uint32_t id, struct str text)
     pool_state_unlock();
 }
 
+// Its last bytes may still stand in the socket, and are read; the end comes behind them even if a
+// child of the worker has inherited the connection. Lock held.
+static void end_conversation(struct pool_worker *w)
+{
+    w->exited = true;
+    (void)shutdown(w->slot.fd, SHUT_RDWR); // fails when it is closed at the other end
+}
+
 enum pool_exit pool_exited(struct str app, uint32_t id, int status, int32_t *out_pid)
 {
     struct pool_worker *w = lock_worker(app, id);
@@ -584,7 +595,7 @@ enum pool_exit pool_exited(struct str app, uint32_t id, int status, int32_t *out
     bool parted = state == POOL_WORKER_RETIRING || state == POOL_WORKER_DETACHED;
     bool wanted = w->killed || (parted && status == 0);
     if (state == POOL_WORKER_BUSY)
-        w->exited = true; // its last bytes may still stand in the socket
+        end_conversation(w);
     else
         pool_worker_free(w);
     pool_state_unlock();

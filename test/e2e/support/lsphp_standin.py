@@ -8,7 +8,8 @@ What was seen of the stock one: nothing is forked in advance; a connection gets 
 says its number (pid notice) before anything else; at PHP_LSAPI_CHILDREN and LSAPI_EXTRA_CHILDREN connections wait in
 silence; idle children above LSAPI_MAX_IDLE_CHILDREN leave without a word after two seconds; the manager's end leaves
 the children alone, who leave by themselves unless LSAPI_PPID_NO_CHECK is there; LSAPI_* are gone from what scripts
-see; the settings of the directories in PHP_INI_SCAN_DIR hold."""
+see; the settings of the directories in PHP_INI_SCAN_DIR hold. What a script starts inherits the connection: here
+only with STANDIN_INHERITS."""
 import os
 import select
 import signal
@@ -40,6 +41,8 @@ def serve(connection: socket.socket, godwit_php: str, options: list) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     connection.sendall(PID_NOTICE + struct.pack("=i", os.getpid()))
     os.dup2(connection.fileno(), 0)
+    if os.environ.pop("STANDIN_INHERITS", ""):
+        os.set_inheritable(connection.fileno(), True)
     os.execv(godwit_php, ["lsphp", *options])
 
 

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 // cmocka.h needs the three headers before it.
@@ -271,6 +272,28 @@ static void the_minimum_is_kept(void **state)
     assert_int_equal(play.starts, 3);
 }
 
+// A conversation ends with its worker, behind what the worker has said, though a child of the
+// worker still has the other end.
+static void an_end_ends_the_conversation(void **state)
+{
+    (void)state;
+    char room[8];
+    play_ask(&play.clients[0]);
+    play_look();
+    play_ready(&play.processes[0]);
+    int fd = play.clients[0].slot->fd;
+    int of_child = dup(play.processes[0].peer);
+    assert_true(of_child >= 0);
+    assert_int_equal(write(of_child, "last", 4), 4);
+    assert_int_equal(recv(fd, room, 4, MSG_PEEK | MSG_DONTWAIT), 4);
+    assert_int_equal(play_end(&play.processes[0], 9), POOL_EXIT_UNEXPECTED);
+    assert_int_equal(recv(fd, room, sizeof room, MSG_DONTWAIT), 4);
+    assert_int_equal(recv(fd, room, sizeof room, MSG_DONTWAIT), 0);
+    assert_int_equal(send(of_child, "more", 4, MSG_NOSIGNAL), -1);
+    fd_close(&of_child);
+    play_give(&play.clients[0], SLOT_BROKEN);
+}
+
 // What becomes of a worker by how its slot comes back.
 static void outcomes(void **state)
 {
@@ -439,6 +462,7 @@ int main(void)
         PLAY_CASE(idle_workers_leave_and_then_the_spawner),
         PLAY_CASE(a_worker_that_does_not_leave_is_killed),
         PLAY_CASE(the_minimum_is_kept),
+        PLAY_CASE(an_end_ends_the_conversation),
         PLAY_CASE(outcomes),
         PLAY_CASE(a_stuck_worker_says_where_it_is),
         PLAY_CASE(detached_workers_count),
