@@ -7,16 +7,16 @@
 #include "base/assert.h"
 #include "base/buf.h"
 #include "core/exchange.h"
+#include "core/link.h"
 #include "core/site_conf.h"
 #include "core/target.h"
-#include "http/escape.h"
 
 // To the same URL with a final slash, or relative links on the page would go wrong. The path has
 // one slash in front, so it cannot be taken for a host.
 static void redirect(struct exchange *ex)
 {
     struct buf location = {0};
-    bool ok = escape_path(&location, ex->req.path) && buf_put(&location, STR("/"));
+    bool ok = link_put_path(ex, 0, &location) && buf_put(&location, STR("/"));
     if (ok && ex->req.has_query)
         ok = buf_put(&location, STR("?")) && buf_put(&location, ex->req.query);
     ASSERT(ok); // no ceiling

@@ -3,12 +3,13 @@
 // the server has put in its place would lead the client in a circle.
 #include "feature/redirect.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/buf.h"
 #include "core/exchange.h"
-#include "http/escape.h"
+#include "core/link.h"
 #include "http/header.h"
 #include "http/url.h"
 
@@ -98,7 +99,57 @@ static bool read_status(const struct tree_node *node, int *out)
     return false;
 }
 
-static bool read_rule(const struct tree_node *node, struct rule *rule, struct err *err)
+// What stands escaped in a text: slashes may be kept so (encoded_slash), the rest is no part of a
+// decoded path.
+struct escapes {
+    bool slash, other;
+};
+
+static struct escapes escapes_in(struct str s)
+{
+    struct escapes found = {0};
+    for (size_t at = str_find(s, '%'); at < s.len; at = str_find(s, '%')) {
+        s = str_skip(s, at + 1);
+        if (str_starts(s, STR("2F")) || str_starts(s, STR("2f")))
+            found.slash = true;
+        else if (s.len >= 2 && isxdigit((unsigned char)s.ptr[0])
+                 && isxdigit((unsigned char)s.ptr[1]))
+            found.other = true;
+    }
+    return found;
+}
+
+static bool is_printable(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if ((unsigned char)s.ptr[i] < ' ' || (unsigned char)s.ptr[i] >= 0x7f)
+            return false;
+    return true;
+}
+
+static bool check_escapes(const struct tree_node *node, struct arena *a, struct err *err)
+{
+    struct str from = node->args[0];
+    struct escapes escapes = escapes_in(from);
+    struct str decoded;
+    if (!escapes.other)
+        return true;
+    struct buf shown = {0};
+    if (!escapes.slash && url_decode(from, a, &decoded) && is_printable(decoded)
+        && !escapes_in(decoded).other)
+        tree_quote(decoded, &shown);
+    tree_error(
+        err, node->arg_pos[0],
+        "\"redirect\" is from \"%.*s\", but paths are compared without their escapes, %s%.*s "
+        "was expected",
+        STR_ARG(from), buf_len(&shown) ? "" : "a path of plain characters",
+        STR_ARG(buf_view(&shown)));
+    buf_done(&shown);
+    return false;
+}
+
+static bool read_rule(const struct tree_node *node, struct rule *rule, struct arena *a,
+                      struct err *err)
 {
     struct str from = node->args[0];
     if (!str_starts(from, STR("/")) || str_find(from, '?') < from.len || str_has_ctl(from)) {
@@ -107,6 +158,8 @@ static bool read_rule(const struct tree_node *node, struct rule *rule, struct er
                           "/old/*, was expected",
                           STR_ARG(from));
     }
+    if (!check_escapes(node, a, err))
+        return false;
     rule->is_prefix = str_ends(from, STR("/*"));
     rule->from = str_slice(from, 0, from.len - rule->is_prefix);
     rule->to = node->args[1];
@@ -135,7 +188,7 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
 {
     struct rules *rules = field;
     struct rule rule = {0};
-    if (!key_args_check(key, node, 2, 3, err) || !read_rule(node, &rule, err))
+    if (!key_args_check(key, node, 2, 3, err) || !read_rule(node, &rule, a, err))
         return false;
     rule.from = arena_dup(a, rule.from);
     rule.to = arena_dup(a, rule.to);
@@ -194,11 +247,13 @@ static const struct key KEYS[] = {
         .type = &TYPE,
         .offset = offsetof(struct redirect_conf, own),
         .scopes = KEY_SITE | KEY_PATH,
-        .help = "Sends the client from the path FROM to TO, a path or a whole URL. FROM is one "
-                "path, or with * at its end all below it: then what follows is put behind TO. The "
-                "query is kept unless TO has one. STATUS is 302 if it is not given; 301 and 308 "
-                "are kept by browsers for long. The first rule that fits counts, those of a path "
-                "before those of its site.",
+        .help =
+            "Sends the client from the path FROM to TO, a path or a whole URL. FROM is one "
+            "path as decoded (\"/a b\", not /a%20b), or with * at its end all below it: then what "
+            "follows is put behind TO. The "
+            "query is kept unless TO has one. STATUS is 302 if it is not given; 301 and 308 "
+            "are kept by browsers for long. The first rule that fits counts, those of a path "
+            "before those of its site.",
         .example = "/blog/* https://blog.example/ 301",
         .repeats = true,
         .def_words = "no redirects",
@@ -270,7 +325,7 @@ static bool go_by_rule(struct exchange *ex, const struct rule *rule)
     struct buf location = {0};
     bool ok = buf_put(&location, rule->to);
     if (rule->is_prefix)
-        ok = ok && escape_path(&location, str_skip(path, rule->from.len));
+        ok = ok && link_put_path(ex, rule->from.len, &location);
     ASSERT(ok);
     go(ex, rule->status, &location);
     return true;
@@ -293,7 +348,7 @@ static bool go_canonical(struct exchange *ex, const struct redirect_conf *conf)
     struct buf location = {0};
     bool is_https = conf->to_https || ex->peer->is_tls;
     bool ok = buf_put(&location, is_https ? STR("https://") : STR("http://"))
-              && buf_put(&location, host) && escape_path(&location, ex->req.path);
+              && buf_put(&location, host) && link_put_path(ex, 0, &location);
     ASSERT(ok);
     // 308 keeps the method; 301 is what everybody knows.
     bool is_read = ex->req.method == HTTP_GET || ex->req.method == HTTP_HEAD;

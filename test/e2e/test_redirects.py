@@ -70,11 +70,33 @@ def test_redirect_https_and_redirect_host(godwit):
     assert godwit.get("/", host="WWW.example:80").text == "home"
 
 
+def test_kept_slashes_go_back_as_they_came(godwit):
+    godwit.file("a%2Fdir/x", "")
+    godwit.config("listen 127.0.0.1:%(port)d;\nencoded_slash keep;\n"
+                  "site secure.example { root %(www)s; redirect_https on; }\n"
+                  "site www.example *.www.example { root %(www)s; redirect_host www.example; }\n"
+                  "site _ { root %(www)s; redirect /old%%2F/* /new/; redirect /100%% /all; redirect \"/a b\" /c; }\n")
+    godwit.start()
+    for host, target, location in [
+        ("secure.example", "/a%2Fb%252Fc%20?q=%2F", "https://secure.example/a%2Fb%252Fc%20?q=%2F"),
+        ("a.www.example", "//a%2fb", "http://www.example/a%2fb"),
+        ("x.example", "/old%2F/x%2Fy%252f", "/new/x%2Fy%252f"),
+        ("x.example", "/a%2Fdir", "/a%2Fdir/"),
+        ("x.example", "/a%252Fdir?q", "/a%252Fdir/?q"),
+        ("x.example", "/100%25", "/all"),
+        ("x.example", "/a%20b", "/c"),
+    ]:
+        answer = godwit.get(target, host=host)
+        assert (answer.status in (301, 302), answer.header("Location")) == (True, location), target
+
+
 @pytest.mark.parametrize("directive,words", [
     ("redirect old /new;", "from \"old\""), ("redirect /old new;", "to \"new\""), ("redirect /old //evil.example/;", "to"),
     ("redirect /old /new 200;", "200.*301"), ("redirect /old/* https://new.example;", "behind its host"),
     ("redirect /old/* /old/new/;", "begins"), ("redirect /old /old;", "begins"), ("redirect /old;", "1 argument"),
     ("redirect /old javascript:x;", "to"), ("redirect /old/* /new?x=;", "without \"\\?\""),
+    ("redirect /a%20b /new;", "escapes, \"/a b\" was expected"), ("redirect /a%2Fb%e4/* /new/;", "escapes"),
+    ("redirect /a%0Ab /new;", "a path of plain characters"), ("redirect /caf%C3%A9 /new;", "a path of plain characters was"),
     ("redirect_host \"a b\";", "host name"), ("redirect_https maybe;", "on or off"), ("redirect /old \"/a b\";", "to"),
 ])
 def test_wrong_rules_are_refused(godwit, directive, words):
