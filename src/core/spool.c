@@ -53,8 +53,10 @@ static const struct key KEYS[] = {
         .offset = offsetof(struct spool_conf, dir),
         .scopes = KEY_TOP,
         .def = "/var/tmp",
-        .help = "The directory of temporary files for large bodies of requests and answers. They "
-                "have no names there, so nothing is left behind.",
+        .help =
+            "The directory of temporary files for large bodies of requests and answers. They "
+            "have no names there, so nothing is left behind. The server's user must be able to make "
+            "files there.",
         .example = "/var/spool/godwit",
     },
     {

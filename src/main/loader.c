@@ -15,6 +15,7 @@
 #include "main/config.h"
 #include "main/config_verify.h"
 #include "main/loader_plan.h"
+#include "main/loader_spool.h"
 #include "main/loader_tls.h"
 #include "main/modules.h"
 #include "main/roles.h"
@@ -61,7 +62,8 @@ static bool load_unsorted(struct load *l, int argc, char **argv)
     if (!loader_tls_read(l->snapshot, l->tree, a, &l->err))
         return false;
     need_some(l, source.file ? source.file : source.dir, &l->err);
-    return loader_plan_make(l->snapshot, source.name, a, &l->plan, &l->err) && !l->err.count;
+    return loader_plan_make(l->snapshot, source.name, a, &l->plan, &l->err)
+           && loader_spool_check(l->tree, &l->plan, a, &l->err) && !l->err.count;
 }
 
 static bool load(struct load *l, int argc, char **argv)

@@ -37,6 +37,10 @@ struct proc_start {
 // (reported through a pipe, so a missing program is seen here).
 MUST_USE pid_t proc_start(const struct proc_start *start);
 
+// proc_try calls `fn` in a child process with the rights of `user` (NULL: ours) and waits for it:
+// what it returned, 0 or -errno; -EIO when it died. For a short look that leaves nothing behind.
+MUST_USE int proc_try(const struct proc_user *user, int (*fn)(void *arg), void *arg);
+
 // proc_become sets groups, gid and uid for good and checks that they cannot be regained. 0 or
 // -errno.
 MUST_USE int proc_become(const struct proc_user *user);

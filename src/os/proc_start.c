@@ -146,3 +146,24 @@ pid_t proc_start(const struct proc_start *start)
         return fork_error;
     return error < 0 ? error : pid;
 }
+
+int proc_try(const struct proc_user *user, int (*fn)(void *arg), void *arg)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        int rc = user ? proc_become(user) : 0;
+        if (rc == 0)
+            rc = fn(arg);
+        _exit(-rc & 0xff); // no number of an error is larger
+    }
+    if (pid < 0)
+        return -errno;
+    int status;
+    pid_t ended;
+    do
+        ended = waitpid(pid, &status, 0);
+    while (ended < 0 && errno == EINTR);
+    if (ended < 0)
+        return -errno;
+    return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
+}

@@ -56,6 +56,26 @@ def test_wrong_configuration(godwit, name, text, errors):
         assert any(re.search(pattern + ".*" + words, line) for line in lines), f"{place} {words} not in\n{out}"
 
 
+def test_a_spool_dir_that_the_server_cannot_use(godwit):
+    godwit.file("index.html", "home")
+    text = "listen 127.0.0.1:%(port)d;\n%(spool)s\nsite _ { root %(www)s; }\n"
+    shut = godwit.base / "shut"
+    shut.mkdir(mode=0o500)
+    for place in ("/no/such/dir", godwit.file(godwit.base / "file"), "/proc", shut):
+        godwit.config(text, spool=f"spool_dir {place};")
+        line = godwit.conf.read_text()[:godwit.conf.read_text().index("spool_dir")].count("\n") + 1
+        done = godwit.run("check", "-c", godwit.conf, check=False)
+        assert done.returncode == 1 and f"godwit.conf:{line}:11: spool_dir is {place}, a directory where" in done.stderr
+    godwit.config(text, spool="")
+    godwit.start()
+    godwit.config(text, spool=f"spool_dir {shut};")
+    done = godwit.reload(check=False)
+    assert done.returncode != 0 and f"spool_dir is {shut}" in done.stdout + done.stderr
+    shut.chmod(0o777)
+    assert godwit.reload().returncode == 0
+    assert godwit.get("/").text == "home"
+
+
 def test_the_manual_shows_what_it_says(godwit):
     """The line of doc/configuration.md, but for its path."""
     shown = re.search(r"^/etc/godwit/godwit\.conf(:7:5: .*)$", (ROOT / "doc" / "configuration.md").read_text(), re.M).group(1)

@@ -35,8 +35,8 @@ CASES = {
                     r".*reached 102400 bytes \(spool_quota\)", "spool_refused"),
     "spool_max": (Case(top="spool_max 100k;", body=b"x" * 300_000), 503, "spool.full",
                   r".*reached 102400 bytes \(spool_max\)", "spool_refused"),
-    "spool_dir": (Case(top="spool_dir /proc;", body=b"x" * 300_000), 500, "spool.failed",
-                  r".*/proc \(spool_dir\)", "spool_refused"),
+    "spool_dir": (Case(top="spool_dir %(base)s/gone;", body=b"x" * 300_000), 500, "spool.failed",
+                  r".*/gone \(spool_dir\)", "spool_refused"),
 }
 
 
@@ -47,7 +47,11 @@ def test_line_explains(godwit, name):
     godwit.file("wait.php", f"<?php while (!file_exists('{godwit.data}/open')) {{ usleep(5000); clearstatcache(); }}")
     godwit.config(f"listen 127.0.0.1:%(port)d;\n{case.top}\n"
                   f"site {SITE} {{ root %(www)s; app php shop {{ {case.app} }} }}\n")
+    gone = godwit.base / "gone"  # it is there at the start
+    gone.mkdir(mode=0o777)
+    gone.chmod(0o777)
     godwit.start()
+    gone.rmdir()
     held = [godwit.connect(30) for _ in range(case.busy)]
     for c in held:
         c.send(format_request("GET", "/wait.php", host=SITE))

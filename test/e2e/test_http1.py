@@ -119,8 +119,11 @@ def test_large_bodies_go_to_a_file_without_a_name(godwit):
 
 
 def test_body_that_cannot_be_spooled(godwit):
+    (godwit.base / "gone").mkdir()
+    (godwit.base / "gone").chmod(0o777)
     godwit.file("echo.php", ECHO)
-    godwit.php(top="body_memory 16k; spool_dir %(base)s/nowhere;")
+    godwit.php(top="body_memory 16k; spool_dir %(base)s/gone;")
+    (godwit.base / "gone").rmdir()
     assert godwit.request("POST", "/echo.php", body=b"small").status == 200
     with godwit.connect() as c:
         try:

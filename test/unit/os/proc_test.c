@@ -345,6 +345,39 @@ static void facts_about_this_process(void **state)
     assert_false(proc_die_with_parent(0, getpid()));
 }
 
+#define OTHER_ID 65534
+
+static int fail_as_told(void *arg)
+{
+    const int *error = arg;
+    if (*error == EINTR)
+        (void)raise(SIGKILL);
+    return -*error;
+}
+
+static int is_other(void *arg)
+{
+    (void)arg;
+    return geteuid() == OTHER_ID ? 0 : -EACCES;
+}
+
+static void a_try_tells_how_it_went(void **state)
+{
+    (void)state;
+
+    static const struct {
+        int error, result;
+    } CASES[] = {{0, 0}, {EACCES, -EACCES}, {EOPNOTSUPP, -EOPNOTSUPP}, {EINTR, -EIO}};
+
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        int error = CASES[i].error; // EINTR: dies
+        assert_int_equal(proc_try(NULL, fail_as_told, &error), CASES[i].result);
+    }
+    struct proc_user other = {.uid = OTHER_ID, .gid = OTHER_ID};
+    assert_int_equal(proc_try(&other, is_other, NULL), getuid() == 0 ? 0 : -EPERM);
+    assert_int_equal(proc_try(NULL, is_other, NULL), geteuid() == OTHER_ID ? 0 : -EACCES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +390,7 @@ int main(void)
         cmocka_unit_test(wait_statuses_are_told_in_words),
         cmocka_unit_test(a_pidfd_tells_the_end),
         cmocka_unit_test(strangers_are_killed_with_their_families),
+        cmocka_unit_test(a_try_tells_how_it_went),
         cmocka_unit_test(facts_about_this_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
