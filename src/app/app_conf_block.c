@@ -324,8 +324,9 @@ const struct key app_conf_block_keys[APP_CONF_BLOCK_COUNT] = {
         .unit = "bytes",
         .help =
             "How much of an answer is kept in a temporary file (in `spool_dir`) for a slow client, so that its "
-            "worker is free. Beyond it, and with 0, the worker waits for the client. Event streams "
-            "(text/event-stream) and answers with X-Accel-Buffering: no are never kept in a file.",
+            "worker is free. Beyond it, and with 0, the worker waits for the client; one that reads nothing for 5 s "
+            "is cut if other requests wait for a worker. Event streams (text/event-stream) and answers with "
+            "X-Accel-Buffering: no are never kept in a file, and not cut.",
         .example = "4g",
     },
     {
@@ -339,7 +340,8 @@ const struct key app_conf_block_keys[APP_CONF_BLOCK_COUNT] = {
         .unit = "bytes",
         .help =
             "What all temporary files of the app may hold together. Beyond it, a request body that needs a file is "
-            "refused with 503, and an answer waits for its client in the worker. 0: no limit but `spool_max`.",
+            "refused with 503, and an answer waits for its client in the worker; a client that reads nothing for 5 s "
+            "is cut if other requests wait for a worker. 0: no limit but `spool_max`.",
         .example = "2g",
     },
     {

@@ -49,8 +49,10 @@ static uint32_t more_of_use(const struct pool *p)
 
 void pool_look_queued(struct pool *p, uint64_t now_us)
 {
-    if (p->queue.count == 1)
+    if (p->queue.count == 1) {
+        p->held_by = NULL; // of a queue before this one
         pool_state_due(now_us + p->set.queue_us);
+    }
     pool_state_due(pool_busy_queued(p, now_us));
     const struct ticket *head = pool_queue_oldest(&p->queue);
     if (head && has_room(p) && more_of_use(p) && p->queue.count > p->counts[POOL_WORKER_STARTING])

@@ -98,6 +98,15 @@ bool pool_room_for(struct pool *p, uint64_t now_us)
     return false;
 }
 
+bool pool_room_is_wanted(const struct pool *p)
+{
+    list_foreach(&pool_state.all, struct pool, node, other)
+        if (other != p && other->queue.count > 0 && other->held_by
+            && pool_state_alive(other) < other->set.workers_max)
+            return true;
+    return false;
+}
+
 void pool_room_keep(uint64_t now_us)
 {
     uint64_t max_kib = pool_state.limits.memory_max_bytes / 1024;

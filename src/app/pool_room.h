@@ -14,6 +14,9 @@ struct pool_worker;
 // goes, and a look follows when there is some.
 bool pool_room_for(struct pool *p, uint64_t now_us);
 
+// pool_room_is_wanted tells whether requests of other apps wait for workers that have no room.
+bool pool_room_is_wanted(const struct pool *p);
+
 // pool_room_keep makes room where memory_max is exceeded.
 void pool_room_keep(uint64_t now_us);
 

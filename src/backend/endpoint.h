@@ -69,7 +69,8 @@ struct endpoint_ops {
     // on_failed, in the exchange's arena): asked before a body is taken in for nothing.
     bool (*refuses)(struct endpoint *ep, struct exchange *ex, enum endpoint_failure *out_failure,
                     struct str *out_text);
-    // is_wanted tells whether requests wait for a slot.
+    // is_wanted tells whether requests wait for a slot, or for one of another app that has no room
+    // beside this one.
     bool (*is_wanted)(struct endpoint *ep);
     // acquire gives an idle slot at once (returned; the caller's thread watches it) or queues the
     // ticket (NULL).

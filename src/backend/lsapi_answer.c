@@ -144,17 +144,32 @@ static void on_job_done(struct job *job)
     a->on_written(a, a->discard ? 0 : error);
 }
 
-void lsapi_answer_spill(struct lsapi_answer *a, const struct exchange *ex, struct spool_share share,
-                        int64_t max_bytes)
+void lsapi_answer_spill(struct lsapi_answer *a, const struct exchange *ex, struct spool_share share)
 {
-    if (a->spilling || a->write_failed || max_bytes < (int64_t)WRITE_BYTES)
+    if (a->spilling || lsapi_answer_bar(a) != LSAPI_ANSWER_BAR_NONE)
         return;
     if (!a->has_file)
         spool_file_init(&a->file, ex, share);
     a->has_file = true;
-    a->file_max = max_bytes;
     a->room = SPOOL_ROOM_OK;
     a->spilling = true;
+}
+
+enum lsapi_answer_bar lsapi_answer_bar(const struct lsapi_answer *a)
+{
+    if (a->write_failed)
+        return LSAPI_ANSWER_BAR_FAILED;
+    if (a->file_max < (int64_t)WRITE_BYTES)
+        return LSAPI_ANSWER_BAR_OWN;
+    if (!a->spilling || a->writing || a->back.bytes < WRITE_BYTES)
+        return LSAPI_ANSWER_BAR_NONE;
+    bool is_own = a->file_end + (int64_t)a->back.bytes > a->file_max;
+    return is_own ? LSAPI_ANSWER_BAR_OWN : LSAPI_ANSWER_BAR_ROOM;
+}
+
+void lsapi_answer_try_again(struct lsapi_answer *a)
+{
+    write_some(a);
 }
 
 // ---- reading

@@ -30,6 +30,7 @@ struct lsapi_answer {
     struct thread *thread;
     uint64_t held_bytes; // put and not pulled
     size_t memory_max;   // bytes of `front`; set by the owner
+    int64_t file_max;    // bytes of the file; set by the owner
     bool complete;       // nothing will be put any more
     bool failed;         // and what is missing makes it unusable
     bool discard;        // nobody wants the bytes: put drops them
@@ -49,8 +50,7 @@ struct lsapi_answer {
     struct spool_file file;
     bool has_file;
     int64_t file_start, file_end; // of what is in the file and was not pulled
-    int64_t file_max;
-    enum spool_room room; // why nothing more is written
+    enum spool_room room;         // why nothing more is written
     bool write_failed;
     int write_error;
     struct job job;
@@ -70,10 +70,24 @@ bool lsapi_answer_is_full(const struct lsapi_answer *a);
 // lsapi_answer_has_room tells whether one that was full should be filled again.
 bool lsapi_answer_has_room(const struct lsapi_answer *a);
 
-// lsapi_answer_spill puts what comes from now on into a file of at most `max_bytes`, until the
-// client has caught up.
-void lsapi_answer_spill(struct lsapi_answer *a, const struct exchange *ex, struct spool_share share,
-                        int64_t max_bytes);
+// lsapi_answer_spill puts what comes from now on into a file, until the client has caught up.
+void lsapi_answer_spill(struct lsapi_answer *a, const struct exchange *ex,
+                        struct spool_share share);
+
+// What keeps a full answer from being put into a file, so that only its client can make room.
+enum lsapi_answer_bar {
+    LSAPI_ANSWER_BAR_NONE,
+    LSAPI_ANSWER_BAR_OWN,   // file_max
+    LSAPI_ANSWER_BAR_ROOM,  // the app's share, or that of all
+    LSAPI_ANSWER_BAR_FAILED // a write has failed
+};
+
+// lsapi_answer_bar tells what that is now.
+enum lsapi_answer_bar lsapi_answer_bar(const struct lsapi_answer *a);
+
+// lsapi_answer_try_again writes if there is room now that there was not: others have given some
+// back.
+void lsapi_answer_try_again(struct lsapi_answer *a);
 
 // lsapi_answer_tell wakes a reader that waits, when there is something for it. Not from a pull.
 void lsapi_answer_tell(struct lsapi_answer *a);

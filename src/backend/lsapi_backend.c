@@ -15,6 +15,7 @@
 #include "backend/lsapi_conv.h"
 #include "backend/lsapi_recv.h"
 #include "backend/lsapi_send.h"
+#include "backend/lsapi_stall.h"
 #include "base/assert.h"
 #include "http/status.h"
 #include "log/log.h"
@@ -23,11 +24,6 @@
 // How long, in all, a worker waits for a client before its answer goes to a temporary file: a
 // client that keeps pace costs no disk.
 #define GRACE_US 10000
-
-// Where no file can be written, a worker waits so long for a client that takes nothing, if others
-// wait for the worker.
-#define STALL_US      5000000
-#define STALL_LOOK_US 500000
 
 // Who closes so soon after asking does not want to be waited for, or says by it that this was all:
 // programs do. Who does it later has given up.
@@ -83,10 +79,9 @@ static void pause_reading(struct lsapi_conv *conv)
 {
     clock_stop(conv);
     conv->paused_us = now_us(conv);
-    bool may_spill = !conv->left && !conv->head.is_live && conv->conf.response_spool_bytes > 0;
-    if (may_spill && conv->answer.write_failed)
-        loop_timer_start(conv->thread->loop, &conv->grace, STALL_US);
-    else if (may_spill && !conv->answer.spilling)
+    if (conv->left || conv->head.is_live)
+        return;
+    if (!lsapi_stall_watch(conv) && !conv->answer.spilling)
         loop_timer_start(conv->thread->loop, &conv->grace, conv->grace_us);
 }
 
@@ -507,42 +502,40 @@ static void on_answer_written(struct lsapi_answer *a, int error)
     }
     if (conv->paused && lsapi_answer_has_room(a))
         resume_reading(conv);
-    else if (conv->paused && error < 0)
-        pause_reading(conv);
+    else if (conv->paused)
+        (void)lsapi_stall_watch(conv);
     finish_turn(conv);
 }
 
-// The client takes nothing, and its answer can't wait in a file.
-static void on_stalled(struct lsapi_conv *conv)
+// What no file may hold waits for the client, unless that reads nothing while others wait.
+static void look_at_stalled(struct lsapi_conv *conv)
 {
-    struct endpoint *endpoint = conv->conf.endpoint;
-    if (!endpoint->ops->is_wanted(endpoint)) {
-        loop_timer_start(conv->thread->loop, &conv->grace, STALL_LOOK_US);
-        return;
+    switch (lsapi_stall_look(conv)) {
+    case LSAPI_STALL_WAIT:
+        break;
+    case LSAPI_STALL_ROOM:
+        resume_reading(conv);
+        break;
+    case LSAPI_STALL_CUT: {
+        struct str text = lsapi_stall_text(conv);
+        give_slot(conv, SLOT_BROKEN);
+        fail(conv, 503, "spool.stalled", text);
+        break;
     }
-    int pid = (int)conv->slot->worker_pid;
-    give_slot(conv, SLOT_BROKEN);
-    fail(conv, 503, "spool.stalled",
-         arena_fmt(
-             &conv->exchange->arena,
-             "Worker %d of app \"%.*s\" is taken from a client that has read nothing for %d s: "
-             "other requests wait, and no temporary file can be written in %s (spool_dir).",
-             pid, STR_ARG(endpoint->name), STALL_US / 1000000, conv->answer.file.dir));
-    finish_turn(conv);
+    }
 }
 
 // The client does not keep pace.
 static void on_grace_over(struct loop_timer *timer)
 {
     struct lsapi_conv *conv = conv_of(CONTAINER_OF(timer, struct lsapi_conv, grace));
-    if (conv->answer.write_failed) {
-        on_stalled(conv);
-        return;
+    if (lsapi_answer_bar(&conv->answer) != LSAPI_ANSWER_BAR_NONE) {
+        look_at_stalled(conv);
+    } else {
+        lsapi_answer_spill(&conv->answer, conv->exchange, conv->conf.spool_share);
+        if (lsapi_answer_has_room(&conv->answer))
+            resume_reading(conv);
     }
-    lsapi_answer_spill(&conv->answer, conv->exchange, conv->conf.spool_share,
-                       conv->conf.response_spool_bytes);
-    if (lsapi_answer_has_room(&conv->answer))
-        resume_reading(conv);
     finish_turn(conv);
 }
 
@@ -583,6 +576,7 @@ void lsapi_backend_serve(struct exchange *ex, const struct lsapi_backend_conf *c
     conv->grace.on_expired = on_grace_over;
     conv->grace_us = GRACE_US;
     conv->answer.memory_max = conf->response_buffer_bytes;
+    conv->answer.file_max = conf->response_spool_bytes;
     conv->answer.on_low = on_answer_low;
     conv->answer.on_written = on_answer_written;
     conv->answer.on_close = on_answer_close;

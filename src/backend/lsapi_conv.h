@@ -59,9 +59,12 @@ struct lsapi_conv {
     bool head_done;
     bool closing;            // CONN_CLOSE seen
     bool paused;             // the client is slow: reading waits until it has taken some
-    struct loop_timer grace; // while paused: when it ends the answer goes to a file
+    struct loop_timer grace; // while paused: when it ends the answer goes to a file, or, where it
+                             // may not, it is looked at whether the client still reads
     uint64_t grace_us;       // left for pauses of this answer; at the start of a pause
     uint64_t paused_us;      // when it began
+    uint64_t unread;         // where the client stood when it was seen to read last
+    uint64_t read_us;        // and when that was
     uint64_t received_bytes; // of the answer's body
     struct lsapi_answer answer;
 

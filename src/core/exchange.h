@@ -33,6 +33,9 @@ struct front_ops {
     // head, pulls resp.body and calls exchange_end after the caller has returned, so that who
     // answers may touch the exchange to the end of its callback.
     void (*respond)(struct exchange *ex);
+    // unsent_bytes: how much of what was pulled has not reached the client. It changes while the
+    // client reads, however slowly. NULL: not known.
+    uint64_t (*unsent_bytes)(const struct exchange *ex);
 };
 
 struct request {

@@ -68,9 +68,11 @@ static const struct key KEYS[] = {
         .min = 0,
         .max = INT64_MAX,
         .unit = "bytes",
-        .help = "What all temporary files of the instance may hold together. Beyond it, a request "
-                "body that needs a file is refused with 503, and an answer waits for its client "
-                "in the worker. 0 sets no limit.",
+        .help =
+            "What all temporary files of the instance may hold together. Beyond it, a request "
+            "body that needs a file is refused with 503, and an answer waits for its client "
+            "in the worker; a client that reads nothing for 5 s is cut if other requests wait for "
+            "a worker. 0 sets no limit.",
         .example = "50g",
     },
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // h1_head -- makes an exchange of a request head. The head is parsed where it was read and then
 // copied into the exchange's arena, once; its slices move along.
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
@@ -10,6 +12,7 @@
 #include "front/front_limits.h"
 #include "front/h1_conn.h"
 #include "http/url.h"
+#include "os/fd.h"
 #include "wire/h1_req.h"
 
 static void respond(struct exchange *ex)
@@ -20,7 +23,18 @@ static void respond(struct exchange *ex)
         h1_conn_later(conn);
 }
 
-static const struct front_ops OPS = {respond};
+static uint64_t unsent_bytes(const struct exchange *ex)
+{
+    const struct h1_conn *conn = ex->front_data;
+    const struct h1_out *out = &conn->work->out;
+    int queued = 0;
+    // Room in the socket is told only when there is plenty: the queue tells of each byte.
+    if (conn->stream.fd == FD_NONE || ioctl(conn->stream.fd, SIOCOUTQ, &queued) < 0)
+        queued = 0;
+    return (uint64_t)queued + (out->end - out->start) + out->direct.len + out->file_left;
+}
+
+static const struct front_ops OPS = {.respond = respond, .unsent_bytes = unsent_bytes};
 
 static struct h1_limits limits_now(struct h1_home *home)
 {

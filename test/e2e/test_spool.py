@@ -2,6 +2,7 @@
 """Slow clients hold no workers: bodies of both directions wait in temporary files, within limits that are told."""
 import json
 import os
+import re
 import socket
 import statistics
 import subprocess
@@ -176,6 +177,54 @@ def test_full_disk_and_stalled_clients_hold_no_workers(app, small_disk):
             cut += 1
         c.close()
     assert 1 <= cut <= 2
+
+
+def read_slowly(c, seconds: float) -> bytes:
+    """What a client gets that reads little, and for longer than one may read nothing."""
+    body = b""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        piece = c.sock.recv(2000)
+        assert piece, "it was cut"
+        body += piece
+        time.sleep(0.2)
+    return body
+
+
+@pytest.mark.parametrize("app_limit, top_limit, names", [
+    ("spool_quota 1m;", "", "1048576 bytes \\(spool_quota\\)"),
+    pytest.param("response_spool_max 2m;", "", "2097152 bytes .*response_spool_max", marks=pytest.mark.deep),
+    pytest.param("response_spool_max 0;", "", "0 bytes .*response_spool_max", marks=pytest.mark.deep),
+    pytest.param("", "spool_max 1m;", "1048576 bytes \\(spool_max\\)", marks=pytest.mark.deep),
+])
+def test_no_limit_has_stalled_clients_hold_workers(app, app_limit, top_limit, names):
+    """While others wait for them; who reads steadily keeps its own, however little."""
+    app.php(f"workers 2..2; {app_limit}", top=top_limit)
+    with stalled(app, "/big.php") as slow, stalled(app, "/big.php") as dead, app.connect(30) as c:
+        wait.stays(lambda: idle(app) == 0, 0.3, "both workers wait for their clients")
+        c.send(format_request("GET", "/hello.php"))
+        read_slowly(slow, 6)
+        assert c.read().status == 200
+        app.stderr.wait(rf"spool\.stalled .*read nothing for 5 s: other requests wait\. .*{names}.* The answer was cut")
+        assert len(re.findall(r"spool\.stalled", app.stderr.text())) == 1
+        with pytest.raises(Closed):
+            rest_of(dead)
+
+
+def test_stalled_clients_do_not_keep_other_apps_out(app):
+    """The app that they stall has no request that waits; another one has, for which workers_max leaves no room."""
+    app.config("""listen 127.0.0.1:%(port)d;
+        workers_max 2;
+        site _ { root %(www)s; app php first { workers 0..2; spool_quota 1m; } }
+        site b { root %(www)s; app php other { workers 0..2; } }""")
+    app.start()
+    held = [stalled(app, "/big.php") for _ in range(2)]
+    wait.until(lambda: len(app.app("first")["workers"]) == 2, 5, "they have all workers")
+    with app.connect(30) as c:
+        assert c.get("/hello.php", host="b").status == 200
+    app.stderr.wait(r"spool\.stalled .*spool_quota")
+    for c in held:
+        c.leave()
 
 
 def test_a_client_that_leaves_gives_its_file_back(app):

@@ -56,7 +56,7 @@ static void respond(struct exchange *done)
     responded = true;
 }
 
-static const struct front_ops FRONT = {respond};
+static const struct front_ops FRONT = {.respond = respond};
 static struct peer peer = {.is_control = true};
 
 static void begin(const char *method, const char *path, const char *query)

@@ -164,6 +164,33 @@ static void when_there_is_no_file(void **state)
     play_open_case(state);
 }
 
+// Others have used up the share of files: when they give some back the answer goes there, although
+// its client does not move.
+static void room_that_comes_back(void **state)
+{
+    (void)state;
+    static struct spool_quota quota;
+    play.conf.response_spool_bytes = 4 * PLAY_BIG_BYTES;
+    play.conf.spool_share = (struct spool_share){&quota, 2 * PLAY_BIG_BYTES};
+    quota.used_bytes = 2 * PLAY_BIG_BYTES;
+    struct line *l = play_add_line();
+    play_ask("GET", NULL);
+    play_read_request(l, NULL);
+    struct script s = telling_answer("text/plain");
+    struct str left = wr_view(&s.out);
+    say_to_nobody(l, &left, 100);
+    assert_true(!l->released && spool_file_total() == 0);
+    quota.used_bytes = 0;
+    for (int i = 0; i < 100 && !l->released; i++)
+        say_to_nobody(l, &left, PLAY_TURNS_MAX);
+    assert_true(l->released);
+    assert_int_equal(l->outcome, SLOT_REUSE);
+    take_rest(l, &left, 30000);
+    assert_telling_body();
+    play_end_exchange();
+    mem_free(s.room);
+}
+
 static void a_client_that_leaves_a_file(void **state)
 {
     (void)state;
@@ -216,11 +243,9 @@ static void at_any_pace(void **state)
 int main(void)
 {
     static const struct CMUnitTest TESTS[] = {
-        PLAY_CASE(a_slow_client_stops_the_worker),
-        PLAY_CASE(a_file_frees_the_worker),
-        PLAY_CASE(when_there_is_no_file),
-        PLAY_CASE(a_client_that_leaves_a_file),
-        PLAY_CASE(at_any_pace),
+        PLAY_CASE(a_slow_client_stops_the_worker), PLAY_CASE(a_file_frees_the_worker),
+        PLAY_CASE(when_there_is_no_file),          PLAY_CASE(room_that_comes_back),
+        PLAY_CASE(a_client_that_leaves_a_file),    PLAY_CASE(at_any_pace),
     };
     return play_run(TESTS, ARRAY_LEN(TESTS));
 }

@@ -152,7 +152,7 @@ static void respond(struct exchange *ex)
     play.client.length = ex->resp.body ? ex->resp.body->length : -2;
 }
 
-static const struct front_ops FRONT = {respond};
+static const struct front_ops FRONT = {.respond = respond};
 static struct peer peer = {.ip = "192.0.2.1", .local_ip = "192.0.2.2"};
 
 struct exchange *play_new_exchange(void)

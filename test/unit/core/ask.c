@@ -23,7 +23,7 @@ static void respond(struct exchange *ex)
     a->answered = true;
 }
 
-static const struct front_ops OPS = {respond};
+static const struct front_ops OPS = {.respond = respond};
 static const struct peer PEER = {.ip = "192.0.2.1", .local_ip = "192.0.2.2"};
 
 void ask_begin(struct ask *a, struct stage *stage, enum http_method method, const char *path,
