@@ -3,6 +3,8 @@
 // What was read too far (the next request) stays in conn->in.
 //
 // Invariant: `pending` lies in conn->in, so that is not touched before `pending` is used up.
+#include <errno.h>
+
 #include "base/assert.h"
 #include "front/front_limits.h"
 #include "front/h1_conn.h"
@@ -80,22 +82,33 @@ static void decode(struct h1_conn *conn)
     }
 }
 
+// The socket may be full of former answers. What was begun goes out before anything else does:
+// with TLS a record that did not fit waits there already.
+int h1_body_continue(struct h1_conn *conn)
+{
+    struct h1_body *b = &conn->work->body;
+    char room[H1_RESP_CONTINUE_BYTES];
+    struct wr w = {.ptr = room, .size = sizeof room};
+    h1_resp_put_continue(&w);
+    ASSERT(wr_ok(&w) && w.len == H1_RESP_CONTINUE_BYTES);
+    while (b->continue_left > 0) {
+        struct iovec iov = {room + w.len - b->continue_left, b->continue_left};
+        ssize_t sent = stream_write(&conn->stream, &iov, 1, false);
+        if (sent < 0)
+            return (int)sent;
+        b->continue_left -= (uint8_t)sent;
+    }
+    return 0;
+}
+
 // The client waits for this before it sends the body. Not when the body is coming already, and not
 // when the answer is on its way.
-static void send_continue(struct h1_conn *conn)
+static void begin_continue(struct h1_conn *conn)
 {
     conn->work->body.continue_due = false;
     if (buf_len(&conn->in) > 0 || conn->answered)
         return;
-    char room[64];
-    struct wr w = {.ptr = room, .size = sizeof room};
-    h1_resp_put_continue(&w);
-    ASSERT(wr_ok(&w));
-    struct iovec iov = {room, w.len};
-    ssize_t sent = stream_write(&conn->stream, &iov, 1, false);
-    // Nothing else of this exchange was sent, so a socket without room for this is a dead one.
-    if (sent != (ssize_t)w.len)
-        conn->work->body.failed = true;
+    conn->work->body.continue_left = H1_RESP_CONTINUE_BYTES;
     metrics_add(&conn->home->thread->metrics, responses_1xx, 1);
 }
 
@@ -137,10 +150,15 @@ static enum h1_read advance(struct h1_conn *conn)
             return H1_READ_BYTES;
         if (b->finished || b->failed)
             return H1_READ_END;
-        if (b->continue_due) {
-            send_continue(conn);
-            continue;
+        if (b->continue_due)
+            begin_continue(conn);
+        int error = h1_body_continue(conn);
+        if (error < 0 && error != -EAGAIN) {
+            b->failed = true;
+            return H1_READ_END;
         }
+        if (!h1_conn_has_turn(conn))
+            return H1_READ_WAIT;
         size_t before = buf_len(&conn->in);
         enum h1_read result = h1_conn_fill(conn);
         if (result == H1_READ_WAIT)

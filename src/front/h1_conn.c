@@ -38,7 +38,7 @@
 #define IN_GROW_BYTES    ((size_t)4096)         // room for a read while a head is not complete
 #define BODY_GROW_BYTES  ((size_t)(16 * 1024))  // room for a read of a body
 #define LAST_TIME_US     UINT64_C(1000000)      // for a last request when the server ends
-#define BURST_MAX        32                     // requests of one connection before others' turn
+#define LOOKS_MAX        32 // reads and heads of one connection before others have their turn
 #define DRAIN_TIME_US    UINT64_C(5000000)
 #define LINGER_TIME_US   UINT64_C(5000000)
 #define LINGER_BYTES_MAX ((uint64_t)(16 * 1024 * 1024)) // an upload that was refused early
@@ -49,6 +49,7 @@ struct state_row {
     state_fn *enter;
     state_fn *readable;
     state_fn *writable;
+    state_fn *later; // what h1_conn_later has asked for
     state_fn *timeout;
     state_fn *broken; // the client is gone
     state_fn *leave;
@@ -67,6 +68,16 @@ static void close_now(struct h1_conn *conn)
 }
 
 // Reading.
+
+bool h1_conn_has_turn(struct h1_conn *conn)
+{
+    if (conn->looks == LOOKS_MAX) {
+        h1_conn_later(conn);
+        return false;
+    }
+    conn->looks++;
+    return true;
+}
 
 static enum h1_read read_some(struct h1_conn *conn, char *room, size_t size, size_t *out_len)
 {
@@ -92,8 +103,7 @@ static enum h1_read fill(struct h1_conn *conn, size_t want)
     size_t size;
     size_t len;
     char *room = buf_room(&conn->in, want, &size);
-    if (!room)
-        return H1_READ_END;
+    ASSERT(room); // who reads has looked at all of `in`: it holds a part of one head at most
     enum h1_read result = read_some(conn, room, size, &len);
     if (result == H1_READ_BYTES)
         buf_added(&conn->in, len);
@@ -154,12 +164,24 @@ static void enter_proxy(struct h1_conn *conn)
 
 // IDLE and HEAD.
 
+// Where a connection without a request is: it is not idle while bytes of one are there.
+static enum h1_state state_between(const struct h1_conn *conn)
+{
+    return buf_len(&conn->in) > 0 ? H1_HEAD : H1_IDLE;
+}
+
+static void await_next(struct h1_conn *conn)
+{
+    h1_conn_work_drop(conn);
+    h1_conn_enter(conn, state_between(conn));
+}
+
 static void take_head(struct h1_conn *conn, struct str bytes)
 {
     switch (h1_head_take(conn, bytes)) {
     case H1_HEAD_MORE:
-        if (conn->state == H1_IDLE && buf_len(&conn->in) > 0)
-            h1_conn_enter(conn, H1_HEAD);
+        if (conn->state != state_between(conn))
+            h1_conn_enter(conn, state_between(conn));
         break;
     case H1_HEAD_REQUEST:
     case H1_HEAD_REFUSED:
@@ -180,12 +202,14 @@ static void end_head(struct h1_conn *conn)
     h1_conn_enter(conn, H1_HANDLE);
 }
 
-static void read_head(struct h1_conn *conn)
+// Looks at what came with the last request first, and reads only when that is no whole head.
+static void seek_head(struct h1_conn *conn)
 {
     enum h1_state state = conn->state;
-    while (conn->state == state) {
-        struct str bytes;
-        switch (h1_conn_read(conn, &bytes)) {
+    while (conn->state == state && h1_conn_has_turn(conn)) {
+        struct str bytes = buf_view(&conn->in);
+        bool is_unseen = bytes.len > conn->in_seen;
+        switch (is_unseen ? H1_READ_BYTES : h1_conn_read(conn, &bytes)) {
         case H1_READ_BYTES:
             take_head(conn, bytes);
             break;
@@ -198,14 +222,10 @@ static void read_head(struct h1_conn *conn)
     }
 }
 
-// The server ends: what has come is answered, also if the loop has not told of it yet. Who has just
-// come gets a moment for a request; who was answered before, only if the home is patient.
+// The server ends: who has just come gets a moment for a request; who was answered before, only if
+// the home is patient.
 static void retire_idle(struct h1_conn *conn)
 {
-    conn->readable = true;
-    read_head(conn);
-    if (conn->state != H1_IDLE)
-        return;
     if (conn->served == 0 || conn->home->patient)
         arm(conn, LAST_TIME_US);
     else
@@ -214,13 +234,10 @@ static void retire_idle(struct h1_conn *conn)
 
 static void go_on_idle(struct h1_conn *conn)
 {
-    if (buf_len(&conn->in) > 0)
-        take_head(conn, buf_view(&conn->in));
-    else
-        buf_trim(&conn->in);
-    if (conn->state == H1_IDLE && conn->readable)
-        read_head(conn);
-    if (conn->state == H1_IDLE && conn->home->draining)
+    // The last that has come is answered, also if the loop has not told of it yet.
+    conn->readable |= conn->home->draining;
+    seek_head(conn);
+    if (conn->state == H1_IDLE && conn->home->draining && !conn->readable)
         retire_idle(conn);
 }
 
@@ -230,11 +247,8 @@ static void enter_idle(struct h1_conn *conn)
     list_push_back(&home->idle, &conn->idle_node);
     metrics_add(&home->thread->metrics, connections_idle, 1);
     arm(conn, front_limits_us(conn->served ? FRONT_KEEPALIVE_TIME_MS : FRONT_HEADER_TIME_MS));
-    h1_conn_work_drop(conn);
-    if (conn->burst++ < BURST_MAX)
-        go_on_idle(conn);
-    else
-        h1_conn_later(conn);
+    buf_trim(&conn->in);
+    go_on_idle(conn);
 }
 
 static void leave_idle(struct h1_conn *conn)
@@ -247,7 +261,7 @@ static void enter_head(struct h1_conn *conn)
 {
     // Not armed again by further bytes: the whole head has to come in this time.
     arm(conn, front_limits_us(FRONT_HEADER_TIME_MS));
-    read_head(conn);
+    seek_head(conn);
 }
 
 static void time_out_idle(struct h1_conn *conn)
@@ -280,25 +294,33 @@ static void end_exchange(struct h1_conn *conn)
     exchange_end(ex);
 }
 
+// What went out of the answer is not all of it, and must not look so.
+static void break_off(struct h1_conn *conn)
+{
+    if (conn->work->out.framing == H1_OUT_CLOSE)
+        stream_reset(&conn->stream);
+    else
+        stream_cut(&conn->stream);
+}
+
 static void abort_exchange(struct h1_conn *conn)
 {
+    break_off(conn);
     exchange_abort(conn->ex);
     end_exchange(conn);
     close_now(conn);
 }
 
-// The answer is not complete and must not look so.
+// The source has failed.
 static void cut_answer(struct h1_conn *conn)
 {
     struct exchange *ex = conn->ex;
-    bool is_open_ended = conn->work->out.framing == H1_OUT_CLOSE;
+    break_off(conn);
     h1_send_done(conn); // what did not go out counts no longer
     log_warn(exchange_scope(ex), "front.cut",
              "the answer broke off after %llu bytes of its body; the connection is closed",
              (unsigned long long)ex->facts.body_sent_bytes);
     ex->facts.cut = true;
-    if (is_open_ended)
-        stream_reset(&conn->stream);
     end_exchange(conn);
     close_now(conn);
 }
@@ -328,7 +350,7 @@ static void finish_answer(struct h1_conn *conn)
     if (!conn->keep_alive)
         end_connection(conn);
     else if (conn->work->body.finished)
-        h1_conn_enter(conn, H1_IDLE);
+        await_next(conn);
     else
         h1_conn_enter(conn, H1_DRAIN);
 }
@@ -347,7 +369,7 @@ static void after_send(struct h1_conn *conn, enum h1_send_result result)
         break;
     case H1_SEND_LATER:
         loop_timer_stop(&conn->timer);
-        loop_later(conn->home->thread->loop, &conn->task);
+        h1_conn_later(conn);
         break;
     case H1_SEND_CUT:
         cut_answer(conn);
@@ -380,15 +402,10 @@ static void enter_send(struct h1_conn *conn)
     after_send(conn, h1_send_begin(conn));
 }
 
-static void go_on_sending(struct h1_conn *conn)
-{
-    after_send(conn, h1_send_go_on(conn));
-}
-
 static void send_and_wake(struct h1_conn *conn)
 {
     h1_body_wake(conn);
-    go_on_sending(conn);
+    after_send(conn, h1_send_go_on(conn));
 }
 
 static void time_out_send(struct h1_conn *conn)
@@ -405,7 +422,7 @@ static void drop_body(struct h1_conn *conn)
 {
     switch (h1_body_drop(conn)) {
     case H1_READ_BYTES:
-        h1_conn_enter(conn, H1_IDLE);
+        await_next(conn);
         break;
     case H1_READ_WAIT:
         break;
@@ -429,13 +446,16 @@ static void stop_draining(struct h1_conn *conn)
 
 static void drop_all(struct h1_conn *conn)
 {
-    while (conn->dropped_bytes < LINGER_BYTES_MAX) {
+    while (h1_conn_has_turn(conn)) {
         size_t len = 0;
         char *scratch = conn->home->thread->scratch;
         switch (read_some(conn, scratch, THREAD_SCRATCH_BYTES, &len)) {
         case H1_READ_BYTES:
             conn->dropped_bytes += len;
-            break;
+            if (conn->dropped_bytes < LINGER_BYTES_MAX)
+                break;
+            close_now(conn);
+            return;
         case H1_READ_WAIT:
             return;
         case H1_READ_END:
@@ -443,7 +463,6 @@ static void drop_all(struct h1_conn *conn)
             return;
         }
     }
-    close_now(conn);
 }
 
 // Closing while bytes of the client are unread would send RST, which may destroy the answer on its
@@ -466,27 +485,36 @@ static const struct state_row STATES[] = {
                   .timeout = time_out_idle,
                   .broken = close_now},
     [H1_IDLE] = {.enter = enter_idle,
-                 .readable = read_head,
+                 .readable = seek_head,
+                 .later = go_on_idle,
                  .timeout = time_out_idle,
                  .broken = close_now,
                  .leave = leave_idle},
     [H1_HEAD] = {.enter = enter_head,
-                 .readable = read_head,
+                 .readable = seek_head,
+                 .later = seek_head,
                  .timeout = time_out_head,
                  .broken = close_now},
     // Times here are the handler's (queue_time, request_time) and the body's.
-    [H1_HANDLE] = {.enter = enter_handle, .readable = h1_body_wake, .broken = abort_exchange},
+    [H1_HANDLE] = {.enter = enter_handle,
+                   .readable = h1_body_wake,
+                   .writable = h1_body_wake,
+                   .later = h1_body_wake,
+                   .broken = abort_exchange},
     [H1_SEND] = {.enter = enter_send,
                  .readable = h1_body_wake,
                  .writable = send_and_wake,
+                 .later = send_and_wake,
                  .timeout = time_out_send,
                  .broken = abort_exchange},
     [H1_DRAIN] = {.enter = enter_drain,
                   .readable = drop_body,
+                  .later = drop_body,
                   .timeout = stop_draining,
                   .broken = close_now},
     [H1_LINGER] = {.enter = enter_linger,
                    .readable = drop_all,
+                   .later = drop_all,
                    .timeout = close_now,
                    .broken = close_now},
     [H1_CLOSED] = {0},
@@ -517,7 +545,7 @@ static bool run(struct h1_conn *conn, state_fn *handler)
 {
     ASSERT(conn->magic == H1_CONN_MAGIC && !conn->running);
     conn->running = true;
-    conn->burst = 0;
+    conn->looks = 0;
     if (handler)
         handler(conn);
     for (;;) {
@@ -555,10 +583,7 @@ void h1_conn_later(struct h1_conn *conn)
 static void on_task(struct loop_task *task)
 {
     struct h1_conn *conn = CONTAINER_OF(task, struct h1_conn, task);
-    if (conn->state == H1_SEND)
-        run(conn, go_on_sending);
-    else
-        run(conn, conn->state == H1_IDLE ? go_on_idle : NULL);
+    run(conn, STATES[conn->state].later);
 }
 
 static void on_timer(struct loop_timer *timer)

@@ -23,7 +23,7 @@
 enum h1_state {
     H1_PROXY,  // the header of the PROXY protocol is not complete
     H1_IDLE,   // no byte of a request is there
-    H1_HEAD,   // a part of a request head is there
+    H1_HEAD,   // bytes of a request head are there, perhaps all of them and more
     H1_HANDLE, // the exchange is with its handler
     H1_SEND,   // the answer goes out
     H1_DRAIN,  // answered; what is left of the request body is read and dropped
@@ -56,6 +56,7 @@ struct h1_body {
     bool failed;           // it will never be complete
     bool waiting;          // the reader waits for on_more
     bool continue_due;     // the client waits for 100 Continue
+    uint8_t continue_left; // bytes of 100 Continue that the socket had no room for
     uint64_t left;         // with Content-Length: bytes not decoded yet
     struct h1_chunk chunk; // decoder
     struct str pending;    // decoded, in conn->in, not given out yet
@@ -120,7 +121,8 @@ struct h1_conn {
     bool entered;            // a state whose first work is still to be done
     bool answered;           // the exchange's answer is there
     bool keep_alive;         // as the client wants it, then as we answered
-    uint8_t burst;           // requests since other connections had their turn
+    uint8_t looks;           // reads and heads since other connections had their turn
+    uint8_t empty_lines;     // since the last request
     uint64_t served;         // requests
     uint64_t dropped_bytes;  // in H1_DRAIN and H1_LINGER
     struct exchange *ex;
@@ -170,10 +172,15 @@ void h1_conn_enter(struct h1_conn *conn, enum h1_state state);
 // home is draining.
 void h1_conn_later(struct h1_conn *conn);
 
+// h1_conn_has_turn counts one more read or head. False: others have their turn before; it goes on
+// then as by h1_conn_later.
+MUST_USE bool h1_conn_has_turn(struct h1_conn *conn);
+
 enum h1_read { H1_READ_BYTES, H1_READ_WAIT, H1_READ_END };
 
 // h1_conn_read reads once: into `in` when that holds bytes already, else into the thread's scratch.
-// *out_bytes is then all that is there. END: closed or broken.
+// *out_bytes is then all that is there. END: closed or broken. Only for who has looked at all of
+// `in`, or that would grow with what the client sends.
 enum h1_read h1_conn_read(struct h1_conn *conn, struct str *out_bytes);
 
 // h1_conn_fill is h1_conn_read that always reads into `in`.
@@ -200,6 +207,9 @@ void h1_body_begin(struct h1_conn *conn, int64_t content_length, bool expects_co
 
 // h1_body_wake tells a waiting reader that bytes may have come.
 void h1_body_wake(struct h1_conn *conn);
+
+// h1_body_continue sends what is left of a 100 Continue. 0 or -errno.
+MUST_USE int h1_body_continue(struct h1_conn *conn);
 
 // h1_body_fail makes the body fail for its reader.
 void h1_body_fail(struct h1_conn *conn);

@@ -15,6 +15,9 @@
 #include "os/fd.h"
 #include "wire/h1_req.h"
 
+// Some clients leave one behind a body; who sends many wants to keep us busy.
+#define EMPTY_LINES_MAX 8
+
 static void respond(struct exchange *ex)
 {
     struct h1_conn *conn = ex->front_data;
@@ -58,6 +61,7 @@ static struct exchange *begin(struct h1_conn *conn)
     h1_conn_work(conn);
     conn->ex = exchange_new(conn->home->thread, &conn->work->peer, &OPS, conn);
     conn->served++;
+    conn->empty_lines = 0;
     return conn->ex;
 }
 
@@ -222,11 +226,17 @@ enum h1_head_result h1_head_take(struct h1_conn *conn, struct str bytes)
         bytes = str_skip(bytes, 2);
         if (buf_len(&conn->in) > 0)
             buf_take(&conn->in, 2);
+        conn->in_seen = 0;
+        if (conn->empty_lines++ == EMPTY_LINES_MAX) {
+            h1_head_refuse(conn, 400, "There are too many empty lines before the request.");
+            return H1_HEAD_REFUSED;
+        }
     }
     if (bytes.len == 0)
         return H1_HEAD_MORE;
     if (str_eq(bytes, STR("\r"))) {
         keep(conn, bytes);
+        conn->in_seen = bytes.len;
         return H1_HEAD_MORE;
     }
     struct h1_req head = {.headers = conn->home->header_room};

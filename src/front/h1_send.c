@@ -458,6 +458,9 @@ enum h1_send_result h1_send_go_on(struct h1_conn *conn)
 {
     struct h1_out *out = &conn->work->out;
     uint64_t budget = TURN_BYTES_MAX;
+    int blocked = h1_body_continue(conn);
+    if (blocked < 0)
+        return blocked == -EAGAIN ? H1_SEND_ROOM : H1_SEND_BROKEN;
     for (;;) {
         while (is_pending(out)) {
             bool is_memory = out->start < out->end || out->direct.len > 0;

@@ -87,6 +87,11 @@ void stream_reset(struct stream *s)
     s->ops->reset(s);
 }
 
+void stream_cut(struct stream *s)
+{
+    s->is_cut = true;
+}
+
 void stream_make_plain(struct stream *s)
 {
     s->ops = &PLAIN_OPS;

@@ -28,7 +28,7 @@ struct stream {
     const struct stream_ops *ops;
     int fd;           // FD_NONE: closed
     bool wants_write; // reading goes on when there is room to write (TLS only)
-    bool tls_broken;
+    bool is_cut;      // nothing more is to be sent, not even the end
     bool is_watched;
     bool
         is_misled; // the peer speaks HTTP where TLS was expected (set by tls.c); plain from then on
@@ -68,6 +68,10 @@ void stream_end(struct stream *s);
 // stream_reset makes the close that follows look like a failure to the peer (RST), where the
 // carrier has that: for an answer whose end is only told by the close.
 void stream_reset(struct stream *s);
+
+// stream_cut has the close that follows not be told as an orderly end, where the carrier has such
+// (TLS): for an answer that is not complete.
+void stream_cut(struct stream *s);
 
 // stream_make_plain has the bytes go as they are again. For who has put a table of its own.
 void stream_make_plain(struct stream *s);

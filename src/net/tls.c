@@ -150,8 +150,7 @@ static ssize_t failure(struct stream *s, int rc)
     case SSL_ERROR_ZERO_RETURN:
         return 0;
     default:
-        // Nothing more may be sent on it, not even the end.
-        s->tls_broken = true;
+        s->is_cut = true;
         return reason == SSL_ERROR_SYSCALL && errno ? -errno : -EPROTO;
     }
 }
@@ -175,7 +174,7 @@ static ssize_t tls_read(struct stream *s, void *room, size_t size)
     if (rc == 1)
         return (ssize_t)len;
     ssize_t error = failure(s, rc);
-    if (s->tls_broken && is_misled()) {
+    if (s->is_cut && is_misled()) {
         tls_release(s);
         stream_make_plain(s);
         s->is_misled = true;
@@ -236,8 +235,7 @@ static ssize_t tls_send_file(struct stream *s, int file, off_t *offset, size_t c
 static void say_end(struct stream *s)
 {
     SSL *ssl = s->tls;
-    if (!s->tls_broken && SSL_is_init_finished(ssl)
-        && !(SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN)) {
+    if (!s->is_cut && SSL_is_init_finished(ssl) && !(SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN)) {
         ERR_clear_error();
         (void)SSL_shutdown(ssl);
     }
@@ -251,7 +249,7 @@ static void tls_end(struct stream *s)
 
 static void tls_reset(struct stream *s)
 {
-    s->tls_broken = true;
+    s->is_cut = true;
     sock_reset_on_close(s->fd);
 }
 

@@ -53,7 +53,9 @@ size_t h1_resp_size(const struct h1_resp_head *head);
 MUST_USE enum h1_resp_put_result h1_resp_put(struct wr *w, const struct h1_resp_head *head,
                                              size_t *out_bad);
 
-// h1_resp_put_continue writes "100 Continue" as a whole interim response.
+enum { H1_RESP_CONTINUE_BYTES = 25 };
+
+// h1_resp_put_continue writes "100 Continue" as a whole interim response: H1_RESP_CONTINUE_BYTES.
 void h1_resp_put_continue(struct wr *w);
 
 enum h1_resp_result {

@@ -56,6 +56,25 @@ def test_pipelined_answers_keep_their_order(site):
         assert [c.read().status for _ in range(5)] == [200, 200, 404, 200, 200]
 
 
+def test_a_long_pipeline_is_answered_whole(godwit):
+    """More than the server holds at a time, sent as fast as it goes."""
+    godwit.file("index.html", "home")
+    godwit.simple()
+    with godwit.connect() as c:
+        got = c.talk(format_request("GET", "/") * 50000 + format_request("GET", "/missing", {"Connection": "close"}))
+    assert got.count(b"HTTP/1.1 200 OK\r\n") == 50000 and got.count(b"HTTP/1.1 404 ") == 1
+
+
+def test_a_flood_of_empty_lines_is_refused(godwit):
+    godwit.file("index.html", "home")
+    godwit.simple()
+    with godwit.connect() as flood, godwit.connect() as other:
+        flood.send(b"\r\n" * 1000000)
+        assert flood.read().status == 400 and flood.at_end()
+        assert other.get("/").text == "home"
+    assert godwit.status()["metrics"]["requests_malformed"] == 1
+
+
 def test_pipelined_behind_a_body(site):
     with site.connect() as c:
         c.send(format_request("POST", "/echo.php", body=b"one") + format_request("POST", "/echo.php", body=b"two!")
@@ -201,7 +220,9 @@ def test_malformed_is_refused_and_closed(shared, name, bytes_, status):
 
 @pytest.mark.parametrize("request_,status", [
     (f"GET http://a/ HTTP/1.1\r\n{H}\r\n", 200),           # absolute form
-    (f"\r\nGET / HTTP/1.1\r\n{H}\r\n", 200),               # one empty line before is forgiven
+    (f"\r\nGET / HTTP/1.1\r\n{H}\r\n", 200),               # an empty line before is forgiven
+    ("\r\n" * 8 + f"GET / HTTP/1.1\r\n{H}\r\n", 200),       # eight are
+    ("\r\n" * 9 + f"GET / HTTP/1.1\r\n{H}\r\n", 400),
     (f"GET / HTTP/1.1\r\n{H}X-Empty:\r\n\r\n", 200),
     (f"GET / HTTP/1.1\r\nHost:a\r\n\r\n", 200),
     (f"GET / HTTP/1.1\r\nhOsT: a:8080\r\n\r\n", 200),

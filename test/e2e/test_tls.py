@@ -28,6 +28,7 @@ def make_pair(directory, name: str, kind=("ec", "-pkeyopt", "ec_paramgen_curve:P
 
 def context_for(cert, **more) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=cert)
+    context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF  # suppress_ragged_eofs of a socket says what counts
     for name, value in more.items():
         setattr(context, name, value)
     return context
@@ -95,6 +96,27 @@ def test_close_is_told(site):
         c.sock.suppress_ragged_eofs = False
         assert c.get("/", {"Connection": "close"}).text == "home"
         assert c.sock.recv(10) == b""
+
+
+def test_a_cut_answer_has_no_end(site):
+    """Who trusts the end that TLS tells must not take a part for the whole."""
+    site.config(CONF.replace("root", "file_check 0; root"), cert=site.cert, key=site.key)
+    site.reload()
+    path = site.file("large.bin", os.urandom(24 * 1024 * 1024))  # more than both sockets hold
+    with Tls(site.address, context_for(site.cert)) as c:
+        c.sock.suppress_ragged_eofs = False
+        c.send(format_request("GET", "/large.bin"))
+        assert c.head().status == 200
+        os.truncate(path, 5000)
+        with pytest.raises(ssl.SSLError, match="(?i)eof"):
+            c.rest()
+    site.stderr.wait(r"front\.cut .*the answer broke off")
+
+
+def test_a_long_pipeline_is_answered_whole(site):
+    with Tls(site.address, context_for(site.cert)) as c:
+        got = c.talk(format_request("GET", "/") * 20000 + format_request("GET", "/missing", {"Connection": "close"}))
+    assert got.count(b"HTTP/1.1 200 OK\r\n") == 20000 and got.count(b"HTTP/1.1 404 ") == 1
 
 
 @pytest.mark.parametrize("low,high,works", [

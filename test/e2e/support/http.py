@@ -2,7 +2,9 @@
 """A small HTTP/1.1 client that shows everything: raw bytes out, parsed answers in, one connection at a time."""
 from __future__ import annotations
 
+import select
 import socket
+import ssl
 import struct
 from dataclasses import dataclass, field
 
@@ -148,6 +150,27 @@ class Connection:
             pass
         data, self.held = self.held, b""
         return data
+
+    def talk(self, data: bytes) -> bytes:
+        """Sends all of it and reads meanwhile: everything up to the end of the connection."""
+        self.sock.settimeout(0)
+        waits = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+        left, got = memoryview(data), [self.held]
+        while True:
+            blocked = 0
+            try:
+                left = left[self.sock.send(left[:16384]):] if left else left
+            except waits:
+                blocked += 1
+            try:
+                got.append(self.sock.recv(65536))
+                if not got[-1]:
+                    return b"".join(got)
+            except waits:
+                blocked += 1
+            if blocked == 2 or not left and blocked:
+                ready = select.select([self.sock], [self.sock] if left else [], [], self.timeout * wait.SCALE)
+                assert any(ready), f"nothing happens after {sum(map(len, got))} bytes, with {len(left)} left to send"
 
     def at_end(self) -> bool:
         """Whether the server closes now (waits for it, up to the time-out) without sending more."""

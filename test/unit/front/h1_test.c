@@ -21,11 +21,12 @@
 
 #define SITE "spool_dir $D; site _ { body_memory 4k; body_max 100k; }"
 
-#define HEAD_200   "HTTP/1.1 200 OK\r\nDate: D\r\nServer: Godwit\r\n"
-#define HELLO      HEAD_200 "Content-Length: 6\r\n\r\nhello\n"
-#define HELLO_LAST HEAD_200 "Content-Length: 6\r\nConnection: close\r\n\r\nhello\n"
-#define HOST       "Host: a\r\n\r\n"
-#define GET_TEXT   "GET /text HTTP/1.1\r\n" HOST
+#define HEAD_200    "HTTP/1.1 200 OK\r\nDate: D\r\nServer: Godwit\r\n"
+#define HELLO       HEAD_200 "Content-Length: 6\r\n\r\nhello\n"
+#define HELLO_LAST  HEAD_200 "Content-Length: 6\r\nConnection: close\r\n\r\nhello\n"
+#define HOST        "Host: a\r\n\r\n"
+#define EMPTY_LINES "\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n"
+#define GET_TEXT    "GET /text HTTP/1.1\r\n" HOST
 
 static struct stage stage;
 
@@ -37,6 +38,10 @@ static const struct conversation {
     {"two in one packet", "GET /text HTTP/1.1\r\n" HOST "GET /text HTTP/1.1\r\n" HOST, HELLO HELLO,
      false},
     {"an empty line in between", "GET /text HTTP/1.1\r\n" HOST "\r\nGET /text HTTP/1.1\r\n" HOST,
+     HELLO HELLO, false},
+    {"as many empty lines as are forgiven, twice",
+     EMPTY_LINES "GET /text HTTP/1.1\r\n" HOST EMPTY_LINES
+                 "GET /text HTTP/1.1\r\n" HOST EMPTY_LINES,
      HELLO HELLO, false},
     {"close asked for", "GET /text HTTP/1.1\r\nConnection: close\r\n" HOST, HELLO_LAST, true},
     {"close by the handler", "GET /close HTTP/1.1\r\n" HOST,
@@ -86,6 +91,7 @@ static const struct refusal {
     const char *name, *input, *status;
 } REFUSALS[] = {
     {"nonsense", "xyz\r\n\r\n", "HTTP/1.1 400 "},
+    {"too many empty lines", EMPTY_LINES "\r\nGET /text HTTP/1.1\r\n" HOST, "HTTP/1.1 400 "},
     {"no host", "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 400 "},
     {"a bare LF", "GET / HTTP/1.1\nHost: a\n\n", "HTTP/1.1 400 "},
     {"both framings",

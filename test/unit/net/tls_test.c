@@ -243,7 +243,7 @@ static void old_versions_are_refused(void **state)
     assert_int_equal(SSL_set_max_proto_version(client, TLS1_1_VERSION), 1);
     (void)client_read(room, 1);
     assert_int_equal(server_reads(room, sizeof room), -EPROTO);
-    assert_true(server.tls_broken && !server.is_misled);
+    assert_true(server.is_cut && !server.is_misled);
 }
 
 static void the_protocol_is_chosen(void **state)
@@ -406,6 +406,18 @@ static void a_reset_tells_no_end(void **state)
     assert_int_equal(client_read(room, sizeof room), -1);
 }
 
+// Who was not told the end knows that something is missing.
+static void a_cut_is_no_end(void **state)
+{
+    char room[16];
+    (void)state;
+    meet();
+    stream_cut(&server);
+    stream_close(&server);
+    assert_int_equal(client_read(room, sizeof room), -1);
+    assert_int_equal(SSL_get_shutdown(client) & SSL_RECEIVED_SHUTDOWN, 0);
+}
+
 static void a_peer_that_vanishes(void **state)
 {
     char room[16];
@@ -414,7 +426,7 @@ static void a_peer_that_vanishes(void **state)
     SSL_set_quiet_shutdown(client, 1);
     fd_close(&client_fd);
     assert_true(server_reads(room, sizeof room) < 0); // no end was told
-    assert_true(server.tls_broken);
+    assert_true(server.is_cut);
 }
 
 static void noise(void **state)
@@ -529,6 +541,7 @@ int main(void)
         CASE(ends_are_told),
         CASE(a_reset_tells_no_end),
         CASE(a_peer_that_vanishes),
+        CASE(a_cut_is_no_end),
         CASE(noise),
         CASE(what_is_written_within_tls_misleads_nobody),
         CASE(a_stream_outlives_its_context),
