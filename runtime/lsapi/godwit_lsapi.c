@@ -3,7 +3,7 @@
 // the stock lsphp: it starts the program with a listening socket, and has it serve one connection
 // for each worker that Godwit wants.
 //
-//   godwit-lsapi [-d NAME[=VALUE]]... PROGRAM [ARGUMENT]...
+//   godwit-lsapi [-d NAME=VALUE]... PROGRAM [ARGUMENT]...
 //
 // The program forks a process for a connection that no idle one takes, and that process says its
 // number at once (pid notice). It is told (LSAPI_KEEP_LISTEN=0, see app_conf_plan) to leave with
@@ -47,26 +47,13 @@ struct host {
     char version[VERSION_MAX];
 };
 
-// Like PHP's own -d: a value that is not plain is quoted.
-static void add_setting(struct buf *out, const char *entry)
-{
-    const char *value = strchr(entry, '=');
-    bool quote =
-        value && value[1] && !strpbrk(value + 1, "\"&|^~()") && strpbrk(value + 1, " ;/:,");
-    if (!value)
-        buf_fmt(out, "%s=1\n", entry);
-    else if (quote)
-        buf_fmt(out, "%.*s=\"%s\"\n", (int)(value - entry), entry, value + 1);
-    else
-        buf_fmt(out, "%s\n", entry);
-}
-
-// Reads what stands before the program; its place in argv, or 0.
+// Reads what stands before the program: entries of an ini file, as they stand there. Its place in
+// argv, or 0.
 static int read_settings(int argc, char **argv, struct buf *settings)
 {
     int at = 1;
     for (; at + 1 < argc && strcmp(argv[at], "-d") == 0; at += 2)
-        add_setting(settings, argv[at + 1]);
+        buf_fmt(settings, "%s\n", argv[at + 1]);
     return at < argc && argv[at][0] == '/' ? at : 0;
 }
 
@@ -232,7 +219,7 @@ int main(int argc, char **argv)
     struct buf settings = {0};
     int at = read_settings(argc, argv, &settings);
     if (!at || !start_read(&start)) {
-        (void)fputs("usage: godwit-lsapi [-d NAME[=VALUE]]... PROGRAM [ARGUMENT]...\n"
+        (void)fputs("usage: godwit-lsapi [-d NAME=VALUE]... PROGRAM [ARGUMENT]...\n"
                     "Godwit starts it by itself.\n",
                     stderr);
         return 64;

@@ -43,11 +43,13 @@ bool engine_start(const struct engine_options *options)
     sapi_startup(&sapi_litespeed);
     // PHP only reads them; its type is older than const.
     sapi_litespeed.php_ini_path_override = options->ini_path;
-    sapi_litespeed.ini_entries = options->ini_entries;
+    sapi_litespeed.ini_entries = settings_join(options);
     if (php_module_startup(&sapi_litespeed, &functions_module) != SUCCESS) {
         fprintf(stderr, "godwit-php: PHP did not start\n");
         return false;
     }
+    if (!settings_start(options))
+        return false;
     workdir_watch();
     signals_watch();
 #ifdef ZEND_SIGNALS

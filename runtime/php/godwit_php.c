@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // godwit_php -- the program: options, and PHP's hooks for libgodwit-app.
 //
-//   godwit-php [-d NAME[=VALUE]]... [-c PATH] [-b ADDRESS]
+//   godwit-php [-d NAME[=VALUE]]... [-a NAME=VALUE]... [-c PATH] [-b ADDRESS]
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "php_runtime.h"
 
-static const char USAGE[] = "usage: godwit-php [-d NAME[=VALUE]]... [-c PATH] [-b ADDRESS]\n"
-                            "  -d  set a php.ini entry\n"
-                            "  -c  php.ini file, or the directory that holds it\n"
-                            "  -b  listen there for LSAPI connections: 127.0.0.1:9000, unix:/path\n"
-                            "  -v  print the version\n"
-                            "Godwit starts it by itself.\n";
+static const char USAGE[] =
+    "usage: godwit-php [-d NAME[=VALUE]]... [-a NAME=VALUE]... [-c PATH] [-b ADDRESS]\n"
+    "  -d  set a php.ini entry\n"
+    "  -a  set one that no script can change\n"
+    "  -c  php.ini file, or the directory that holds it\n"
+    "  -b  listen there for LSAPI connections: 127.0.0.1:9000, unix:/path\n"
+    "  -v  print the version\n"
+    "Godwit starts it by itself.\n";
 
 static int on_preload(void *arg)
 {
@@ -46,12 +49,13 @@ static void on_leave(void *arg)
     engine_stop();
 }
 
-// Adds "name=value\n" to the entries. As everywhere in PHP, a value that is not plain is quoted.
+// Adds "name=value\n" to the entries, the value as an ini file has it. As with PHP's own programs
+// one that begins with a sign is quoted.
 static char *add_entry(char *entries, const char *entry)
 {
     const char *value = strchr(entry, '=');
-    bool quote =
-        value && value[1] && !strpbrk(value + 1, "\"&|^~()") && strpbrk(value + 1, " ;/:,");
+    bool quote = value && value[1] && value[1] != '"' && value[1] != '\''
+                 && !isalnum((unsigned char)value[1]);
     size_t held = entries ? strlen(entries) : 0;
     size_t size = held + strlen(entry) + 8;
     entries = realloc(entries, size);
@@ -86,7 +90,7 @@ static int read_options(int argc, char **argv, struct engine_options *out)
             printf("godwit-php with PHP %s\n", PHP_VERSION);
             return 0;
         }
-        if (option == 'd' || option == 'c' || option == 'b')
+        if (option && strchr("dacb", option))
             value = option_value(argc, argv, &i);
         if (!value) {
             (void)fputs(USAGE, stderr);
@@ -94,6 +98,8 @@ static int read_options(int argc, char **argv, struct engine_options *out)
         }
         if (option == 'd') {
             out->ini_entries = add_entry(out->ini_entries, value);
+        } else if (option == 'a') {
+            out->final_entries = add_entry(out->final_entries, value);
         } else if (option == 'c') {
             free(out->ini_path);
             out->ini_path = strdup(value); // argv is overwritten by the process title

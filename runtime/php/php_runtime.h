@@ -14,8 +14,9 @@
 
 // What the command line says of the configuration.
 struct engine_options {
-    char *ini_path;    // -c; NULL: the default
-    char *ini_entries; // -d, one "name=value\n" each; NULL: none
+    char *ini_path;      // -c; NULL: the default
+    char *ini_entries;   // -d, one "name=value\n" each; NULL: none
+    char *final_entries; // -a, those that no script can change; NULL: none
 };
 
 // engine_start starts PHP in the process that forks; false when it refuses (it has said why).
@@ -58,6 +59,13 @@ char *variables_header_string(const char *name);
 
 // ---- settings.c
 
+// settings_join is all entries of the options as one text, which PHP keeps; NULL: none.
+char *settings_join(const struct engine_options *options);
+
+// settings_start looks whether PHP, which has started, has understood the entries, and makes the
+// final ones so; false when not (it has said which).
+bool settings_start(const struct engine_options *options);
+
 // settings_allow tells that PHP is not switched off for the request (engine off).
 bool settings_allow(const struct godwit_app_request *req);
 
@@ -85,10 +93,10 @@ void timeout_worker_start(void);
 
 // ---- signals.c
 
-// signals_watch notices when scripts change signal handlers.
+// signals_watch notices when scripts change signal handlers or the nice value.
 void signals_watch(void);
 
-// signals_reset takes back what the request has changed.
+// signals_reset takes back what the request has changed, or has the worker leave.
 void signals_reset(void);
 
 // ---- opcache_lock.c

@@ -8,6 +8,7 @@
 #include "app/app_conf_block.h"
 #include "app/command.h"
 #include "app/php.h"
+#include "app/php_ini.h"
 #include "app/php_program.h"
 #include "app/pool.h"
 #include "app/restart_file.h"
@@ -141,7 +142,7 @@ static void make_special(struct app_conf *app, struct arena *a)
     for (size_t i = 0; i < app->special_count; i++) {
         const struct key_pair *pair = &app->admin_ini.items[i];
         app->special[i].name = arena_fmt(a, "\001\004%.*s", STR_ARG(pair->name));
-        app->special[i].value = pair->value;
+        app->special[i].value = php_ini_value(pair->value, a);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "app/app_conf_block.h"
 
 #include "app/app_conf.h"
+#include "app/php_ini.h"
 #include "app/pool.h"
 #include "backend/lsapi_backend.h"
 #include "base/assert.h"
@@ -34,6 +35,31 @@ static void busy_print(const struct key *key, const void *field, struct buf *out
         KEY_INT.print(key, field, out);
 }
 
+static bool setting_parse(const struct key *key, const struct tree_node *node, struct arena *a,
+                          void *field, struct err *err)
+{
+    if (!key_args_check(key, node, 2, 2, err))
+        return false;
+    if (!php_ini_is_name(node->args[0])) {
+        return tree_error(err, node->arg_pos[0],
+                          "\"%.*s\" is no name of a setting, letters, digits, \"_\", \".\" and "
+                          "\"-\" were expected",
+                          STR_ARG(node->args[0]));
+    }
+    if (!php_ini_is_value(node->args[1])) {
+        return tree_error(err, node->arg_pos[1],
+                          "the value of \"%.*s\" has a line feed or NUL, one line was expected",
+                          STR_ARG(node->args[0]));
+    }
+    return KEY_PAIRS.parse(key, node, a, field, err);
+}
+
+static void setting_print(const struct key *key, const void *field, struct buf *out)
+{
+    KEY_PAIRS.print(key, field, out);
+}
+
+static const struct key_type SETTING = {"setting", "NAME VALUE", setting_parse, setting_print};
 static const struct key_type BUSY_TYPE = {"auto|all|int", "auto|all|N", busy_parse, busy_print};
 
 // Rows of the block, in the order of the manual.
@@ -132,22 +158,27 @@ const struct key app_conf_block_keys[APP_CONF_BLOCK_COUNT] = {
     },
     {
         .name = "ini",
-        .type = &KEY_PAIRS,
+        .type = &SETTING,
         .offset = offsetof(struct app_conf, ini),
         .scopes = KEY_APP,
         .repeats = true,
-        .help = "A setting of php.ini for this app. A script may change it where PHP allows that.",
+        .help =
+            "A setting of php.ini for this app. A script may change it where PHP allows that. Switches and "
+            "expressions of error levels are evaluated as in php.ini, every other value is taken as it stands.",
         .example = "upload_max_filesize 64M",
         .effect = KEY_WORKERS,
     },
     {
         .name = "admin_ini",
-        .type = &KEY_PAIRS,
+        .type = &SETTING,
         .offset = offsetof(struct app_conf, admin_ini),
         .scopes = KEY_APP,
         .repeats = true,
-        .help = "A setting of php.ini for this app that no script can change.",
+        .help =
+            "A setting of php.ini for this app that no script can change: values as for `ini`. PHP has it from its "
+            "start, so that disable_functions and the like work.",
         .example = "open_basedir /srv/blog:/tmp",
+        .effect = KEY_WORKERS,
     },
     {
         .name = "extensions",

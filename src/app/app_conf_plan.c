@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/app_conf.h"
+#include "app/php_ini.h"
 #include "app/php_program.h"
 #include "base/hash.h"
 #include "core/server_conf.h"
@@ -50,6 +51,7 @@ uint64_t app_conf_digest(const struct app_conf *app)
     fold(&text, app->directory);
     fold_pairs(&text, &app->env);
     fold_pairs(&text, &app->ini);
+    fold_pairs(&text, &app->admin_ini);
     if (!app->user.count && app->site) // its owner is the app's user
         fold(&text, site_conf_at(&app->site->scope)->root);
     uint64_t digest = hash_fixed(buf_view(&text));
@@ -105,37 +107,59 @@ static const char *find_host(const struct app_conf *app, const struct php_progra
     return path;
 }
 
-// godwit-php, godwit-lsapi and php-cgi take settings as options: -d NAME=VALUE.
-static void add_settings(const char **argv, size_t *count, const struct key_pairs *pairs,
-                         struct arena *a)
+// godwit-php, godwit-lsapi and php-cgi take settings as options: -d NAME=VALUE, the value as it
+// stands in an ini file.
+static void add_settings(const char **argv, size_t *count, const char *option,
+                         const struct key_pairs *pairs, struct arena *a)
 {
     for (size_t i = 0; i < pairs->count; i++) {
-        argv[(*count)++] = "-d";
-        argv[(*count)++] =
-            arena_fmt(a, "%.*s=%.*s", STR_ARG(pairs->items[i].name), STR_ARG(pairs->items[i].value))
-                .ptr;
+        argv[(*count)++] = option;
+        argv[(*count)++] = arena_fmt(a, "%.*s=%s", STR_ARG(pairs->items[i].name),
+                                     php_ini_text(pairs->items[i].value, a))
+                               .ptr;
     }
+}
+
+// A program of `command` that is not known to take settings.
+static bool is_foreign(const struct app_conf *app, const struct php_program *program)
+{
+    struct str path = str_c(program->path);
+    size_t slash = str_rfind(path, '/');
+    struct str name = str_slice(path, slash < path.len ? slash + 1 : 0, path.len);
+    return program->kind == PHP_PROGRAM_GODWIT && app->command.count
+           && !str_starts(name, STR("godwit-php"));
 }
 
 static bool make_argv(const struct app_conf *app, const struct php_program *program,
                       struct arena *a, struct plan_app *out, struct err *err)
 {
-    size_t most = 5 + app->command.count + 2 * app->ini.count;
+    size_t most = 5 + app->command.count + 2 * (app->ini.count + app->admin_ini.count);
     const char **argv = arena_array(a, const char *, most);
     size_t count = 0;
     out->program = program->path;
     out->argv = argv;
     if (program->kind != PHP_PROGRAM_GODWIT)
         argv[count++] = find_host(app, program, a, err);
-    if (program->kind == PHP_PROGRAM_LSPHP)
-        add_settings(argv, &count, &app->ini, a);
+    // What no script may change goes with each request too, see app_conf: the start is for what PHP
+    // heeds only there, such as disable_functions.
+    if (program->kind == PHP_PROGRAM_LSPHP) {
+        add_settings(argv, &count, "-d", &app->ini, a);
+        add_settings(argv, &count, "-d", &app->admin_ini, a);
+    }
     argv[count++] = program->path;
     for (size_t i = 1; i < app->command.count; i++)
         argv[count++] = arena_dup(a, app->command.items[i]).ptr;
-    bool is_other =
-        program->kind == PHP_PROGRAM_GODWIT && app->command.count; // not known to take -d
+    bool is_other = is_foreign(app, program);
     if (program->kind != PHP_PROGRAM_LSPHP && !is_other)
-        add_settings(argv, &count, &app->ini, a);
+        add_settings(argv, &count, "-d", &app->ini, a);
+    if (program->kind == PHP_PROGRAM_GODWIT && !is_other)
+        add_settings(argv, &count, "-a", &app->admin_ini, a);
+    if (is_other && app->ini.count + app->admin_ini.count) {
+        return tree_error(err, app->pos,
+                          "ini and admin_ini cannot be given to %s, a program whose name begins "
+                          "with godwit-php, lsphp or php-cgi was expected",
+                          program->path);
+    }
     return argv[0] != NULL;
 }
 

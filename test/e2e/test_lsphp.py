@@ -105,6 +105,12 @@ def test_settings(lsphp, godwit):
                 os.stat(f"/dev/shm/{name}").st_ctime > godwit.conf.stat().st_ctime], "the private directory has gone"
 
 
+@pytest.mark.parametrize("directive", ["ini", "admin_ini"])
+def test_every_character_in_settings(lsphp, godwit, directive):
+    lsphp("workers 0..1; " + godwit.odd_settings(directive))
+    assert godwit.get("/odd.php").text == godwit.ODD % godwit.www
+
+
 def test_environment(lsphp, godwit):
     """What makes lsphp fork one process a connection, and leave everything else to us."""
     lsphp("workers 0..5; env LSAPI_MAX_IDLE 4000;")

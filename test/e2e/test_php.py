@@ -10,6 +10,7 @@ import pytest
 
 from support import wait
 from support.http import Closed, format_request, multipart
+from support.server import GODWIT
 
 VARIABLES = "<?php header('Content-Type: application/json'); echo json_encode($_SERVER, JSON_INVALID_UTF8_SUBSTITUTE);"
 
@@ -281,6 +282,42 @@ def test_admin_ini_is_final(godwit):
     godwit.file("i.php", "<?php ini_set('memory_limit', '99M'); ini_set('precision', '5'); echo ini_get('memory_limit'), ' ', ini_get('precision');")
     godwit.php("workers 0..1; admin_ini memory_limit 64M; ini precision 9;")
     assert godwit.get("/i.php").text == "64M 5"
+
+
+@pytest.mark.parametrize("directive", ["ini", "admin_ini"])
+def test_every_character_in_settings(godwit, directive):
+    """Values reach PHP as they stand; those after them too."""
+    godwit.php("workers 0..1; " + godwit.odd_settings(directive))
+    for _ in range(2):
+        assert godwit.get("/odd.php").text == godwit.ODD % godwit.www
+
+
+def test_admin_ini_of_the_start(godwit):
+    """What PHP heeds only at its start works, and what scripts could change otherwise is locked."""
+    godwit.file("a.php", """<?php ini_set('opcache.enable', 0); ini_set('display_errors', '1'); ini_set('precision', '5');
+        echo json_encode([function_exists('exec'), get_class_methods('SplStack'), ini_get('display_errors'),
+            ini_get('precision'), ini_get('opcache.memory_consumption'), ini_get('opcache.enable'), ini_set('precision', 3)]);""")
+    godwit.file(".user.ini", "precision = 6\n")
+    godwit.php("workers 1..1; admin_ini disable_functions exec; admin_ini disable_classes SplStack; admin_ini precision 9;"
+               " admin_ini display_errors Off; admin_ini opcache.memory_consumption 24; admin_ini opcache.enable On;")
+    for _ in range(2):
+        assert godwit.get("/a.php").text == '[false,[],"","9","24","1",false]'
+
+
+def test_setting_that_php_does_not_understand(godwit):
+    """It fails the start; it never drops those after it."""
+    godwit.file("v.php", "<?php echo 'ran';")
+    program = GODWIT.parent / "runtime" / "php" / "godwit-php"
+    godwit.php(f"command {program} -d 'user_agent=a ('; workers 0..1; admin_ini open_basedir /tmp; start_time 5s; queue_time 3s;")
+    assert godwit.get("/v.php").status in (502, 503)
+    godwit.stderr.wait(r"does not understand the setting user_agent=a \(")
+    godwit.stderr.wait("app.failed")
+
+
+def test_settings_of_a_program_that_takes_none(godwit):
+    godwit.config("listen 127.0.0.1:%(port)d;\nsite _ { root %(www)s; app php { command /bin/true; ini precision 9; } }\n")
+    refused = godwit.run("check", "-c", godwit.conf, check=False)
+    assert refused.returncode == 1 and "ini and admin_ini cannot be given to /bin/true" in refused.stderr
 
 
 def test_extensions(godwit):

@@ -146,6 +146,11 @@ def test_client_that_leaves(cgi, godwit):
             assert not (godwit.data / "done").exists()
 
 
+def test_every_character_in_settings(cgi, godwit):
+    cgi("workers 1..1; " + godwit.odd_settings())
+    assert godwit.get("/odd.php").text == godwit.ODD % godwit.www
+
+
 def test_choice(godwit):
     """php-cgi comes last; what it cannot keep is refused."""
     config = "listen 127.0.0.1:%(port)d;\nphp_search %(base)s/php;\nsite _ {{ root %(www)s; app php {{ version {}; {} }} }}\n"

@@ -30,8 +30,7 @@ def settings() -> list:
     for directory in filter(None, os.environ.pop("PHP_INI_SCAN_DIR", "").split(":")):
         for file in sorted(Path(directory).glob("*.ini")):
             for line in file.read_text().splitlines():
-                name, _, value = line.partition("=")
-                options += ["-d", f"{name}={value.strip(chr(34))}"]
+                options += ["-d", line]
     return options
 
 

@@ -116,6 +116,20 @@ class Godwit:
     def php(self, app: str = "workers 0..4;", site: str = "", top: str = "", **more) -> "Godwit":
         return self.simple(f" app php {{ {app} }}\n{site}", top, **more)
 
+    def odd_settings(self, directive: str = "ini") -> str:
+        """Settings with characters that mean something in ini files; what says /odd.php then is ODD."""
+        self.file("odd.php", """<?php echo json_encode(array_map('ini_get', ['user_agent', 'session.save_path',
+            'arg_separator.output', 'mail.log', 'sendmail_from', 'error_reporting', 'open_basedir', 'disable_functions']),
+            JSON_UNESCAPED_SLASHES), ' ', json_encode([error_reporting(), function_exists('exec')]);""")
+        return " ".join(f"{directive} {name} {value};" for name, value in (
+            ("user_agent", '"Mozilla/5.0 (X11; Linux)"'),
+            ("session.save_path", '"tcp://127.0.0.1:6379?auth=secret&database=2"'),
+            ("arg_separator.output", '"a&b"'), ("mail.log", '"/pa!ss ${HOME}"'), ("sendmail_from", '"it\'s \\""'),
+            ("error_reporting", '"E_ALL & ~E_NOTICE"'), ("open_basedir", self.www), ("disable_functions", '"exec,shell_exec"')))
+
+    ODD = ('["Mozilla/5.0 (X11; Linux)","tcp://127.0.0.1:6379?auth=secret&database=2","a&b","/pa!ss ${HOME}","it\'s \\"",'
+           '"32759","%s","exec,shell_exec"] [32759,false]')
+
     # ---- life
 
     def command(self, *args) -> list:

@@ -93,6 +93,8 @@ static void mistakes(void **state)
         {"site a { app; }", "TYPE [NAME] was expected"},
         {"site a { app lsapi; }", "test.conf:1:10: app lsapi has no command"},
         {"site a { app lsapi { command /x; ini a b; } }", "ini and admin_ini are for app php only"},
+        {"site a { app php { ini a=b c; } }", "test.conf:1:24: \"a=b\" is no name of a setting"},
+        {"site a { app php { admin_ini a \"b\\nc\"; } }", "test.conf:1:32: the value of \"a\" has"},
         {"site a { app php { workers 0..2000; } }", "1024"},
         {"site a { app php { workres 2; } }", "workers"},
         {"site a { app php { request_time 1ms; } }", "100"},
@@ -151,10 +153,11 @@ static void digests(void **state)
     uint64_t plain = digest_of("");
     static const char *const SAME[] = {
         "workers 1..3;", "queue 5;",    "request_time 5s;", "idle 5s;",
-        "abort finish;", "requests 9;", "extensions .inc;", "admin_ini a b;",
+        "abort finish;", "requests 9;", "extensions .inc;",
     };
     static const char *const OTHER[] = {
-        "env A 1;", "ini a 1;", "command /bin/true;", "directory /srv;", "keep_children off;",
+        "env A 1;",           "ini a 1;",        "admin_ini a 1;",
+        "command /bin/true;", "directory /srv;", "keep_children off;",
     };
     for (size_t i = 0; i < ARRAY_LEN(SAME); i++)
         assert_true(digest_of(SAME[i]) == plain);
