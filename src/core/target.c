@@ -61,6 +61,11 @@ static enum look_links links_of(const struct exchange *ex)
     return (enum look_links)conf->links;
 }
 
+int target_links(const struct exchange *ex)
+{
+    return (int)links_of(ex);
+}
+
 struct target_look target_look(const struct exchange *ex, struct str path)
 {
     return target_cache_look(ex->thread, path, ex->target.root.len, links_of(ex),

@@ -61,5 +61,9 @@ struct target_look target_look(const struct exchange *ex, struct str path);
 // Descriptor or -errno.
 MUST_USE int target_open(const struct exchange *ex, struct str path);
 
+// target_links tells which symbolic links below the root are followed here (symlinks): an enum
+// look_links of os/look_below.h.
+int target_links(const struct exchange *ex);
+
 // target_check_us is how long a look at the file system may be trusted here (file_check).
 uint64_t target_check_us(const struct exchange *ex);

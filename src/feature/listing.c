@@ -47,8 +47,7 @@ struct listing {
     struct exchange *ex; // NULL: gone
     struct thread *thread;
     bool is_reading;
-    enum listing_sort sort;
-    bool descending;
+    struct listing_order order;
     int error;
     struct listing_entries entries;
     struct buf piece;
@@ -56,8 +55,7 @@ struct listing {
     enum part part;
     size_t next; // entry
     struct str url_path;
-    const char *dir;
-    char room[];
+    char room[]; // the directory
 };
 
 static const char COUNT_OWNER;
@@ -101,7 +99,7 @@ static void put_link(struct buf *b, struct str name, bool is_dir)
 static void put_column(const struct listing *l, struct buf *b, enum listing_sort sort,
                        const char *word, const char *title)
 {
-    bool is_up = l->sort == sort && !l->descending;
+    bool is_up = l->order.sort == sort && !l->order.descending;
     buf_fmt(b, "<th><a href=\"?sort=%s&amp;order=%s\">%s</a></th>", word, is_up ? "desc" : "asc",
             title);
 }
@@ -214,7 +212,7 @@ static const struct body_ops OPS = {pull, close_body};
 static void work(struct job *job)
 {
     struct listing *l = CONTAINER_OF(job, struct listing, job);
-    l->error = listing_entries_read(l->dir, l->sort, l->descending, &l->entries);
+    l->error = listing_entries_read(&l->order, &l->entries);
 }
 
 static void answer(struct exchange *ex, struct listing *l)
@@ -249,16 +247,16 @@ static void on_read(struct job *job)
     free_if_unused(l);
 }
 
-static void read_order(struct str query, struct listing *l)
+static void read_order(struct str query, struct listing_order *order)
 {
     while (query.len) {
         struct str pair = str_cut(&query, '&');
         if (str_eq(pair, STR("sort=size")))
-            l->sort = LISTING_SIZE;
+            order->sort = LISTING_SIZE;
         else if (str_eq(pair, STR("sort=date")))
-            l->sort = LISTING_DATE;
+            order->sort = LISTING_DATE;
         else if (str_eq(pair, STR("order=desc")))
-            l->descending = true;
+            order->descending = true;
     }
 }
 
@@ -273,8 +271,10 @@ static void begin(struct exchange *ex)
     l->is_reading = true;
     l->url_path = ex->req.path; // of the exchange, which lives as long as it is used
     memcpy(l->room, dir.ptr, dir.len + 1);
-    l->dir = l->room;
-    read_order(ex->req.query, l);
+    l->order.dir = l->room;
+    l->order.root_len = ex->target.root.len;
+    l->order.links = (enum look_links)target_links(ex);
+    read_order(ex->req.query, &l->order);
     arena_defer(&ex->arena, on_exchange_gone, l);
     *count_of(ex->thread) += 1;
     jobs_submit(ex->thread->jobs, ex->thread->loop, &l->job);

@@ -7,12 +7,12 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "os/look.h"
 
 #define SIZE_FIRST 64
 
 struct reading {
     struct listing_entries *out;
+    const struct listing_order *order;
     struct buf path; // "DIR/"
 };
 
@@ -46,15 +46,16 @@ static void on_name(void *arg, const char *name, bool is_dir)
     }
     struct buf path = {0};
     buf_fmt(&path, "%.*s%s%c", STR_ARG(buf_view(&r->path)), name, '\0');
-    if (look_at(buf_view(&path).ptr, &look) == 0 && look.kind != LOOK_OTHER)
+    // What a link must not lead to shows neither its size nor its date.
+    int rc = look_below_at(buf_view(&path).ptr, r->order->root_len, r->order->links, &look);
+    if (rc == 0 && look.kind != LOOK_OTHER)
         add(r->out, str_c(name), &look);
     buf_done(&path);
 }
 
-struct order {
+struct comparison {
     const struct listing_entries *entries;
-    enum listing_sort sort;
-    bool descending;
+    const struct listing_order *order;
 };
 
 static int by_number(int64_t a, int64_t b)
@@ -66,11 +67,11 @@ static int compare(const void *left, const void *right, void *arg)
 {
     const struct listing_entry *a = left;
     const struct listing_entry *b = right;
-    const struct order *order = arg;
+    const struct comparison *c = arg;
     if (a->is_dir != b->is_dir)
         return a->is_dir ? -1 : 1;
     int result = 0;
-    switch (order->sort) {
+    switch (c->order->sort) {
     case LISTING_NAME:
         break;
     case LISTING_SIZE:
@@ -80,23 +81,22 @@ static int compare(const void *left, const void *right, void *arg)
         result = by_number(a->mtime_s, b->mtime_s);
         break;
     }
-    const char *names = buf_view(&order->entries->names).ptr;
+    const char *names = buf_view(&c->entries->names).ptr;
     if (result == 0)
         result =
             str_cmp(str_n(names + a->name_at, a->name_len), str_n(names + b->name_at, b->name_len));
-    return order->descending ? -result : result;
+    return c->order->descending ? -result : result;
 }
 
-int listing_entries_read(const char *dir, enum listing_sort sort, bool descending,
-                         struct listing_entries *out)
+int listing_entries_read(const struct listing_order *order, struct listing_entries *out)
 {
-    struct reading r = {.out = out};
-    buf_fmt(&r.path, "%s/", dir);
-    int rc = look_list(dir, on_name, &r);
+    struct reading r = {.out = out, .order = order};
+    buf_fmt(&r.path, "%s/", order->dir);
+    int rc = look_list(order->dir, on_name, &r);
     buf_done(&r.path);
     if (rc == 0 && out->count > 1) {
-        struct order order = {out, sort, descending};
-        qsort_r(out->items, out->count, sizeof *out->items, compare, &order);
+        struct comparison c = {out, order};
+        qsort_r(out->items, out->count, sizeof *out->items, compare, &c);
     }
     return rc;
 }

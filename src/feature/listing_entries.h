@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // listing_entries -- the names in a directory with size and date, read and sorted. Blocks: for a
 // job thread. Leaves out what is not served anyway: names that begin with a dot, special files,
-// links that lead nowhere.
+// links that lead nowhere or must not be followed.
 #pragma once
 
 #include <stdbool.h>
@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/compiler.h"
 #include "base/str.h"
+#include "os/look_below.h"
 
 #define LISTING_ENTRIES_MAX 200000
 
@@ -33,9 +34,17 @@ struct listing_entries {
     size_t size;
 };
 
-// listing_entries_read fills *out (zeroed) from directory `dir`, directories first. 0 or -errno.
-MUST_USE int listing_entries_read(const char *dir, enum listing_sort sort, bool descending,
-                                  struct listing_entries *out);
+// What is read, and how.
+struct listing_order {
+    const char *dir;
+    size_t root_len;       // bytes of dir that are the root
+    enum look_links links; // that are followed below it
+    enum listing_sort sort;
+    bool descending;
+};
+
+// listing_entries_read fills *out (zeroed) from a directory, directories first. 0 or -errno.
+MUST_USE int listing_entries_read(const struct listing_order *order, struct listing_entries *out);
 
 // listing_entries_name is the name of an entry.
 struct str listing_entries_name(const struct listing_entries *e, size_t at);

@@ -12,6 +12,17 @@ def links(text: str) -> list:
     return re.findall(r'<tr><td><a href="([^"]*)"', text)
 
 
+def test_links_that_are_not_followed_show_nothing(godwit):
+    secret = godwit.file(godwit.base / "secret", "x" * 4711)
+    godwit.file("files/plain.txt", "1")
+    (godwit.www / "files/link").symlink_to(secret)
+    godwit.simple("listing on; path /shut/ { root %(www)s/files; symlinks off; }")
+    assert "4711" in godwit.get("/files/").text
+    shut = godwit.get("/shut/").text
+    assert links(shut) == ["../", "./plain.txt"] and "4711" not in shut
+    assert godwit.get("/shut/link").status == 403
+
+
 def test_a_directory(godwit):
     godwit.file("files/b.txt", "bb")
     godwit.file("files/a&<x>.txt", "a")

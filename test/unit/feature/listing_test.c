@@ -155,6 +155,41 @@ static void touch(const char *path, const char *content, int64_t when)
     assert_int_equal(utimensat(AT_FDCWD, full, times, 0), 0);
 }
 
+static void make_link(const char *path, const char *target)
+{
+    char full[256];
+    (void)snprintf(full, sizeof full, "%s/%s", stage.dir, path);
+    assert_int_equal(symlink(target, full), 0);
+}
+
+// Neither name nor size nor date of what a link must not lead to.
+static void links_are_listed_where_they_are_followed(void **state)
+{
+    (void)state;
+
+    static const struct {
+        const char *path, *names;
+    } CASES[] = {
+        {"/links/", "dir/ real/ outside own"},
+        {"/owner/", "dir/ real/ outside own"}, // all of one owner
+        {"/off/", "real/ own"},
+        {"/off/real/", "own"},
+        {"/linked/", "real/ own"}, // the root may be a link
+    };
+
+    make_link("links/dir", "../list");
+    make_link("links/outside", "../list/b.txt");
+    make_link("links/real/up", "../own");
+    make_link("to-links", "links");
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct ask a;
+        get(&a, HTTP_GET, CASES[i].path);
+        assert_int_equal(a.status, 200);
+        assert_string_equal(names_of(&a), CASES[i].names);
+        ask_done(&a);
+    }
+}
+
 static int open_stage(void **state)
 {
     static struct module *const MODULES[] = {&listing_module};
@@ -179,13 +214,18 @@ static int open_stage(void **state)
     touch("odd/<b>&\"'.txt", "", 1);
     touch("odd/javascript:x", "", 1);
     touch("closed/x", "", 1);
+    touch("links/own", "", 1);
+    touch("links/real/own", "", 1);
     touch(".git/x", "", 1);
     for (int i = 0; i < MANY; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "many/file-%05d", i);
         touch(name, "", i);
     }
-    stage_config(&stage, "site _ { root $D; listing on; path /closed/ { listing off; } }");
+    stage_config(&stage, "site _ { root $D; listing on; path /closed/ { listing off; }"
+                         "path /off/ { root $D/links; symlinks off; }"
+                         "path /linked/ { root $D/to-links; symlinks off; }"
+                         "path /owner/ { root $D/links; symlinks owner; } }");
     return 0;
 }
 
@@ -202,6 +242,7 @@ int main(void)
         cmocka_unit_test(entries_are_sorted),
         cmocka_unit_test(names_are_escaped),
         cmocka_unit_test(only_what_may_be_listed),
+        cmocka_unit_test(links_are_listed_where_they_are_followed),
         cmocka_unit_test(large_directories_come_in_pieces),
         cmocka_unit_test(clients_may_leave_at_any_time),
     };
