@@ -10,6 +10,7 @@
 #include "app/pool_busy.h"
 #include "app/pool_look.h"
 #include "app/pool_restart.h"
+#include "app/pool_room.h"
 #include "app/pool_state.h"
 #include "app/pool_worker.h"
 #include "base/assert.h"
@@ -254,7 +255,8 @@ static bool refuses(struct endpoint *ep, struct exchange *ex, enum endpoint_fail
 static bool is_wanted(struct endpoint *ep)
 {
     pool_state_lock();
-    bool wanted = pool_of(ep)->queue.count > 0;
+    const struct pool *p = pool_of(ep);
+    bool wanted = p->queue.count > 0 || pool_room_is_wanted(p);
     pool_state_unlock();
     return wanted;
 }

@@ -179,18 +179,6 @@ def test_full_disk_and_stalled_clients_hold_no_workers(app, small_disk):
     assert 1 <= cut <= 2
 
 
-def read_slowly(c, seconds: float) -> bytes:
-    """What a client gets that reads little, and for longer than one may read nothing."""
-    body = b""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        piece = c.sock.recv(2000)
-        assert piece, "it was cut"
-        body += piece
-        time.sleep(0.2)
-    return body
-
-
 @pytest.mark.parametrize("app_limit, top_limit, names", [
     ("spool_quota 1m;", "", "1048576 bytes \\(spool_quota\\)"),
     pytest.param("response_spool_max 2m;", "", "2097152 bytes .*response_spool_max", marks=pytest.mark.deep),
@@ -203,9 +191,13 @@ def test_no_limit_has_stalled_clients_hold_workers(app, app_limit, top_limit, na
     with stalled(app, "/big.php") as slow, stalled(app, "/big.php") as dead, app.connect(30) as c:
         wait.stays(lambda: idle(app) == 0, 0.3, "both workers wait for their clients")
         c.send(format_request("GET", "/hello.php"))
-        read_slowly(slow, 6)
+
+        def is_cut():
+            assert slow.sock.recv(2000), "it reads a little each time"
+            return app.stderr.find(rf"spool\.stalled .*read nothing for 5 s: other requests wait\. .*{names}.* The answer was cut")
+
+        wait.until(is_cut, 30, "the client that reads nothing is cut")
         assert c.read().status == 200
-        app.stderr.wait(rf"spool\.stalled .*read nothing for 5 s: other requests wait\. .*{names}.* The answer was cut")
         assert len(re.findall(r"spool\.stalled", app.stderr.text())) == 1
         with pytest.raises(Closed):
             rest_of(dead)
