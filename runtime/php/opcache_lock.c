@@ -55,7 +55,8 @@ static bool is_opcaches(int fd)
 {
     char link[64];
     char name[512];
-    if (fd == lock_file || fd == refused_file)
+    // There is one; a later file with such a name is a script's.
+    if (lock_file != NOBODY || fd == refused_file)
         return fd == lock_file;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t len = readlink(link, name, sizeof name - 1);

@@ -11,6 +11,7 @@
 // file.
 #include <php.h>
 #include <php_main.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,14 +70,10 @@ static void on_tick(int signal)
     zend_atomic_bool_store_ex(&EG(vm_interrupt), true);
 }
 
-void timeout_worker_start(void)
+static void make_timer(void)
 {
-    struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = TICK_SIGNAL};
-    sigemptyset(&action.sa_mask);
-    clock_state.is_made =
-        sigaction(TICK_SIGNAL, &action, NULL) == 0
-        && timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &clock_state.timer) == 0;
+    clock_state.is_made = timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &clock_state.timer) == 0;
 }
 
 static void start_ticking(void)
@@ -84,6 +81,24 @@ static void start_ticking(void)
     struct itimerspec span = {.it_value.tv_sec = TICK_S, .it_interval.tv_sec = TICK_S};
     if (clock_state.is_made && timer_settime(clock_state.timer, 0, &span, NULL) == 0)
         clock_state.is_ticking = true;
+}
+
+// Timers are not inherited: a copy (pcntl_fork) gets its own, and all of its script's limit.
+static void on_forked(void)
+{
+    clock_state.is_ticking = false;
+    clock_state.begun = clock_state.ticks;
+    make_timer();
+    if (clock_state.limit_s)
+        start_ticking();
+}
+
+void timeout_worker_start(void)
+{
+    struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(TICK_SIGNAL, &action, NULL) == 0 && pthread_atfork(NULL, NULL, on_forked) == 0)
+        make_timer();
 }
 
 ZEND_API void zend_set_timeout(zend_long seconds, bool reset_signals)

@@ -212,6 +212,26 @@ def test_max_execution_time(godwit):
     godwit.stderr.wait(r"Maximum execution time of 1 second exceeded.*loop\.php")
 
 
+def test_max_execution_time_of_a_copy(godwit):
+    godwit.file("fork.php", """<?php $pid = pcntl_fork(); if ($pid == 0) while (true) ;
+        pcntl_waitpid($pid, $status); echo pcntl_wifexited($status) ? pcntl_wexitstatus($status) : 'killed';""")
+    godwit.php("workers 1..1; ini max_execution_time 1; request_time 20s;")
+    for _ in range(2):  # the worker's own clock runs in the second
+        assert godwit.get("/fork.php").text == "255"
+    godwit.stderr.wait(r"Maximum execution time of 1 second exceeded.*fork\.php")
+
+
+@pytest.mark.parametrize("function", ["proc_nice(5)", "pcntl_setpriority(5)"])
+def test_nice_value_of_a_script_ends_with_it(godwit, function):
+    godwit.file("nice.php", f"<?php {function}; echo pcntl_getpriority();")
+    godwit.file("look.php", "<?php echo pcntl_getpriority();")
+    godwit.php("workers 1..1;")
+    before = godwit.get("/look.php").text
+    for _ in range(3):
+        assert godwit.get("/nice.php").text == str(int(before) + 5 if function.startswith("proc") else 5)
+        assert godwit.get("/look.php").text == before
+
+
 def test_request_time_ends_what_php_cannot(godwit):
     godwit.file("sleep.php", "<?php sleep(100);")
     godwit.file("hello.php", HELLO)
