@@ -201,7 +201,8 @@ const struct key app_conf_block_keys[APP_CONF_BLOCK_COUNT] = {
         .unit = "ms",
         .help =
             "Longest time that a worker may spend on one request, the time that it waits for a slow client left "
-            "out. Then it is killed; the client gets status 504, or a broken off answer if it has begun.",
+            "out. Then it is killed; the client gets status 504, or a broken off answer if it has begun. Its end is "
+            "the same for a client that has left meanwhile.",
         .example = "5m",
     },
     {

@@ -153,6 +153,10 @@ static void give_back(struct pool_worker *w, enum slot_outcome outcome)
     case SLOT_BROKEN:
         pool_worker_part(w, POOL_WORKER_RETIRING, now_us + p->set.request_us);
         break;
+    case SLOT_LEFT:
+        w->runs_on = true;
+        pool_worker_part(w, POOL_WORKER_RETIRING, now_us + w->slot.left_us);
+        break;
     case SLOT_STUCK:
         if (p->traces && !w->exited)
             pool_state_order(POOL_ORDER_TRACE, p->endpoint.name, w->slot.worker_id);

@@ -67,10 +67,24 @@ static uint64_t expire_waits(struct pool *p, uint64_t now_us)
     return t ? t->queued_us + p->set.queue_us : POOL_NEVER;
 }
 
+// One whose client has gone: as with a 504, it says first where it is. Tells when it is killed.
+static uint64_t end_time_of(struct pool *p, struct pool_worker *w, uint64_t now_us)
+{
+    w->runs_on = false;
+    metrics_add(&pool_state.control->metrics, request_timeouts, 1);
+    pool_state_timeout(p, w->slot.worker_pid);
+    if (!p->traces)
+        return now_us;
+    pool_state_order(POOL_ORDER_TRACE, p->endpoint.name, w->slot.worker_id);
+    return now_us + POOL_TRACE_US;
+}
+
 static uint64_t kill_overdue(struct pool *p, uint64_t now_us)
 {
     uint64_t next_us = POOL_NEVER;
     list_foreach(&p->workers, struct pool_worker, node, w) {
+        if (w->kill_us <= now_us && w->runs_on)
+            w->kill_us = end_time_of(p, w, now_us);
         if (w->kill_us <= now_us) {
             w->kill_us = POOL_NEVER;
             w->killed = true;
@@ -264,6 +278,9 @@ static void carry_out(const struct pool_order *order)
         break;
     case POOL_ORDER_TELL:
         log_info(scope, "worker.recycled", "%.*s", STR_ARG(order->text));
+        break;
+    case POOL_ORDER_TIMEOUT:
+        log_warn(scope, "backend.timeout", "%.*s", STR_ARG(order->text));
         break;
     case POOL_ORDER_RESTARTED:
     case POOL_ORDER_NOT_RESTARTED:

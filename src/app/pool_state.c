@@ -95,6 +95,17 @@ void pool_state_tell(const struct pool *p, const char *fmt, ...)
     order_text(POOL_ORDER_TELL, p->endpoint.name, str_n(text, text_len));
 }
 
+void pool_state_timeout(const struct pool *p, int32_t pid)
+{
+    char text[256];
+    int len = snprintf(text, sizeof text,
+                       "Worker %d, whose client is gone, has used up request_time (%llu ms) and "
+                       "is killed.",
+                       (int)pid, (unsigned long long)(p->set.request_us / 1000));
+    ASSERT(len >= 0 && (size_t)len < sizeof text);
+    order_text(POOL_ORDER_TIMEOUT, p->endpoint.name, str_n(text, (size_t)len));
+}
+
 void pool_state_restarted(const struct pool *p, bool ok, struct str text)
 {
     order_text(ok ? POOL_ORDER_RESTARTED : POOL_ORDER_NOT_RESTARTED, p->endpoint.name, text);

@@ -4,7 +4,8 @@
 //
 //   worker: STARTING --ready--> IDLE <--grant/release--> BUSY
 //              | failed           | retire                 | release: DETACHED -> DETACHED
-//              v                  v                        |          BROKEN, STUCK -> RETIRING
+//              v                  v                        |          BROKEN, LEFT, STUCK ->
+//              RETIRING
 //            freed             RETIRING                    |          its time has come -> RETIRING
 //                                 '-------- exit --------- '--> freed (BUSY: at release)
 //
@@ -92,6 +93,7 @@ struct pool_worker {
     uint32_t generation;
     bool exited; // while BUSY: freed at release
     bool killed;
+    bool runs_on;                   // RETIRING: its client has gone; kill_us ends request_time
     uint64_t since_us;              // of the state
     uint64_t kill_us;               // DETACHED, RETIRING: when it is killed
     uint64_t requests_max;          // 0: any number
@@ -162,7 +164,8 @@ enum pool_order_type {
     POOL_ORDER_TRACE, // say where the script is
     POOL_ORDER_APP_IDLE,
     POOL_ORDER_RENEW,
-    POOL_ORDER_TELL, // the operator
+    POOL_ORDER_TELL,    // the operator
+    POOL_ORDER_TIMEOUT, // the operator, of a worker that is killed and answers nobody any more
     POOL_ORDER_RESTARTED,
     POOL_ORDER_NOT_RESTARTED
 };
@@ -221,6 +224,10 @@ void pool_state_order(enum pool_order_type type, struct str app, uint32_t worker
 
 // pool_state_tell queues a message for the operator.
 PRINTF_LIKE(2, 3) void pool_state_tell(const struct pool *p, const char *fmt, ...);
+
+// pool_state_timeout queues the message that a worker, which answers nobody any more, is killed for
+// its time.
+void pool_state_timeout(const struct pool *p, int32_t pid);
 
 // pool_state_restarted queues the outcome of a restart.
 void pool_state_restarted(const struct pool *p, bool ok, struct str text);

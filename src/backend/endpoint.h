@@ -23,7 +23,8 @@ enum slot_outcome {
     SLOT_REUSE,    // answered in full, connection clean
     SLOT_DETACHED, // answered in full, the worker goes on working; it closes, or says when it is
                    // back
-    SLOT_BROKEN,   // connection unusable: protocol error, EOF, abort in the middle
+    SLOT_BROKEN,   // connection unusable: protocol error, EOF
+    SLOT_LEFT,     // its client has gone in the middle: it may go on for slot.left_us
     SLOT_STUCK     // request_time has passed: the worker is to be killed
 };
 
@@ -34,10 +35,11 @@ struct slot {
     struct endpoint *endpoint;
     uint32_t worker_id;
     int32_t worker_pid;
-    uint64_t served; // exchanges completed on this connection
-    bool readable;   // edge seen and not yet used up
-    bool hangup;     // EOF or error seen: a hint
-    void *user;      // the backend's conversation while taken, NULL while idle
+    uint64_t served;  // exchanges completed on this connection
+    uint64_t left_us; // SLOT_LEFT: of request_time
+    bool readable;    // edge seen and not yet used up
+    bool hangup;      // EOF or error seen: a hint
+    void *user;       // the backend's conversation while taken, NULL while idle
     // the backend sets it while taken: readiness on the thread that took it
     void (*on_ready)(struct slot *slot, unsigned ready);
 };

@@ -12,6 +12,8 @@
 // The slot goes back as soon as RESP_END is seen, before the client has got a byte.
 #include "backend/lsapi_backend.h"
 
+#include <stdio.h>
+
 #include "backend/lsapi_conv.h"
 #include "backend/lsapi_recv.h"
 #include "backend/lsapi_send.h"
@@ -31,6 +33,8 @@
 
 // Workers that died idle, unseen yet, are not the request's fault: several may have died at once.
 #define TRIES_MAX 8
+
+#define SCOPE_BYTES 80
 
 static void talk(struct lsapi_conv *conv, struct slot *slot);
 static void acquire(struct lsapi_conv *conv);
@@ -113,6 +117,7 @@ static void give_slot(struct lsapi_conv *conv, enum slot_outcome outcome)
         conv->exchange->facts.backend_us = now_us(conv) - conv->handed_us;
         conv->exchange->leaves_after_us = 0;
     }
+    slot->left_us = conv->left_us;
     slot->user = NULL;
     slot->on_ready = NULL;
     conv->slot = NULL;
@@ -273,7 +278,7 @@ static void after_send(struct lsapi_conv *conv, enum lsapi_send_result result)
         clock_stop(conv);
         break;
     case LSAPI_SEND_CUT:
-        give_slot(conv, SLOT_BROKEN);
+        give_slot(conv, SLOT_LEFT);
         conv->answer.complete = conv->answer.failed = true;
         if (!conv->responded)
             spool_refuse(conv->exchange, NULL, SPOOL_CUT);
@@ -351,6 +356,13 @@ static void on_timeout(struct loop_timer *timer)
             arena_fmt(&conv->exchange->arena,
                       "Worker %d of app \"%.*s\" has used up request_time (%lld ms) and is killed.",
                       pid, STR_ARG(endpoint->name), (long long)conv->conf.request_ms));
+    } else {
+        char scope[SCOPE_BYTES];
+        (void)snprintf(scope, sizeof scope, "app %.*s", STR_ARG(endpoint->name));
+        log_warn(scope, "backend.timeout",
+                 "Worker %d, whose client is gone, has used up request_time (%lld ms) and is "
+                 "killed.",
+                 pid, (long long)conv->conf.request_ms);
     }
     finish_turn(conv);
 }
@@ -463,7 +475,7 @@ static void leave(struct lsapi_conv *conv)
                        && conv->received_bytes >= (uint64_t)conv->head.length;
         bool may_finish = has_all || conv->conf.abort == LSAPI_BACKEND_FINISH;
         if (!may_finish || !lsapi_send_is_done(conv)) {
-            give_slot(conv, SLOT_BROKEN);
+            give_slot(conv, SLOT_LEFT);
         } else if (conv->paused) {
             resume_reading(conv);
         }
@@ -518,7 +530,7 @@ static void look_at_stalled(struct lsapi_conv *conv)
         break;
     case LSAPI_STALL_CUT: {
         struct str text = lsapi_stall_text(conv);
-        give_slot(conv, SLOT_BROKEN);
+        give_slot(conv, SLOT_LEFT);
         fail(conv, 503, "spool.stalled", text);
         break;
     }

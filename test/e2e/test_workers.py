@@ -320,6 +320,28 @@ def test_abort(hello, how, finished):
     assert (hello.data / "finished").exists() == finished
 
 
+@pytest.mark.parametrize("how", ["stop", "finish"])
+def test_request_time_of_a_client_that_left(hello, how):
+    """It ends when it would have ended for the client; where the script was is in the log, and so is why it was killed."""
+    hello.file("cpu.php", f"""<?php
+        function spin() {{ while (true) usleep(1000); }}
+        touch('{hello.data}/begun'); spin();""")
+    hello.php(f"workers 1..1; request_time 3s; ini max_execution_time 0; abort {how};")
+    pid = int(hello.get("/hello.php").text)
+    c = hello.connect()
+    c.send(format_request("GET", "/cpu.php"))
+    wait.until((hello.data / "begun").exists, 10, "the script runs")
+    began = time.monotonic()
+    wait.stays(lambda: proc.look(pid) is not None, 2, "it runs")
+    c.leave()
+    wait.until(lambda: proc.look(pid) is None, 10, "it is killed")
+    assert time.monotonic() - began < 4.5, "no second request_time for it"
+    hello.stderr.wait(rf"app\.output .*process {pid} .*spin\(\)")
+    assert re.search(rf"backend\.timeout .*Worker {pid}, whose client is gone, .*request_time \(3000 ms\)", hello.stderr.text())
+    assert hello.status()["metrics"]["request_timeouts"] == 1
+    assert hello.get("/hello.php").status == 200
+
+
 def test_detached_time(hello):
     hello.file("after.php", "<?php echo getmypid(); litespeed_finish_request(); while (true) usleep(1000);")
     hello.php("workers 0..1; detached_time 1s;")

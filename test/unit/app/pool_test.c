@@ -347,6 +347,33 @@ static void a_stuck_worker_says_where_it_is(void **state)
     assert_int_equal(play_end(&play.processes[0], 9), POOL_EXIT_WANTED);
 }
 
+// It has what is left of its request's time, and is killed as one that has used it up for a client.
+static void a_worker_whose_client_has_gone(void **state)
+{
+    play_close_case(state);
+    for (int traces = 0; traces < 2; traces++) {
+        play_open_case(state);
+        if (traces)
+            pool_info(STR("shop"), STR("{\"runtime\":\"godwit-php\"}"));
+        play_ask(&play.clients[0]);
+        play_look();
+        play_ready(&play.processes[0]);
+        play.clients[0].slot->left_us = SECOND_US;
+        play_give(&play.clients[0], SLOT_LEFT);
+        assert_true(play_has_left(&play.processes[0]));
+        play_pass(SECOND_US - 1);
+        assert_int_equal(play.kills + play.traces, 0);
+        play_pass(1);
+        assert_int_equal(play.traces, traces);
+        assert_int_equal(play.kills, traces ? 0 : 1);
+        play_pass(traces ? POOL_TRACE_US : 0);
+        assert_int_equal(play.kills, 1);
+        assert_int_equal(play_end(&play.processes[0], 9), POOL_EXIT_WANTED);
+        play_close_case(state);
+    }
+    play_open_case(state);
+}
+
 static void detached_workers_count(void **state)
 {
     (void)state;
@@ -465,6 +492,7 @@ int main(void)
         PLAY_CASE(an_end_ends_the_conversation),
         PLAY_CASE(outcomes),
         PLAY_CASE(a_stuck_worker_says_where_it_is),
+        PLAY_CASE(a_worker_whose_client_has_gone),
         PLAY_CASE(detached_workers_count),
         PLAY_CASE(a_detached_worker_comes_back),
         PLAY_CASE(a_detached_worker_may_close_or_stay_away),
