@@ -127,7 +127,8 @@ GODWIT_APP_API long godwit_app_read(struct godwit_app_request *req, void *room, 
 
 /* ---- the answer */
 
-/* godwit_app_status sets the status; without it the server takes 200 (or a Status header). */
+/* godwit_app_status sets the status; without it the server takes 200 (or a Status header).
+ * One that is not of three digits counts as 500. */
 GODWIT_APP_API void godwit_app_status(struct godwit_app_request *req, int status);
 
 /* What one head can hold: lines, and their bytes with one more for each. */

@@ -262,8 +262,7 @@ long godwit_app_read(struct godwit_app_request *req, void *room, size_t size)
 
 void godwit_app_status(struct godwit_app_request *req, int status)
 {
-    if (status >= 100 && status <= 999)
-        req->conn->status = status;
+    req->conn->status = status >= 100 && status <= 999 ? status : 500;
 }
 
 bool godwit_app_header_add(struct godwit_app_request *req, struct godwit_app_text name,

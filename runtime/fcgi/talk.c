@@ -135,8 +135,8 @@ static void take_line(struct talk *t, struct str line)
         return;
     if (str_starts_nocase(line, STR("Status:"))) {
         struct str value = str_trim(str_skip(line, 7));
-        if (str_to_u64(str_slice(value, 0, 3), &status))
-            godwit_app_status(t->req, (int)status);
+        if (str_to_u64(str_cut(&value, ' '), &status))
+            godwit_app_status(t->req, status <= 999 ? (int)status : 0);
     }
     (void)godwit_app_header_line(t->req, (struct godwit_app_text){line.ptr, line.len});
 }
@@ -148,6 +148,7 @@ static void take_head(struct talk *t)
     if (!end)
         return;
     struct str lines = str_slice(bytes, 0, end);
+    godwit_app_status(t->req, 200); // php-cgi says any other, also that of a Location
     while (lines.len)
         take_line(t, str_cut(&lines, '\n'));
     t->head_done = true;

@@ -48,8 +48,8 @@ static bool take_status(struct godwit_app_request *req, const sapi_header_struct
     at += strspn(at, " \t");
     for (int digits = 0; digits < 3 && *at >= '0' && *at <= '9'; digits++)
         status = status * 10 + (*at++ - '0');
-    if (SG(sapi_headers).http_response_code == 200)
-        godwit_app_status(req, status); // out of range: ignored
+    if (SG(sapi_headers).http_response_code == 200 && status >= 200 && status <= 599)
+        godwit_app_status(req, status); // else it is ignored, as Apache's module does
     return true;
 }
 

@@ -4,30 +4,36 @@
 
 #include "http/status.h"
 
-// A second Content-Length with another number makes the length anybody's guess: refused, as a front
-// must refuse it in a request (RFC 9110 §8.6).
+static bool is_final(int status)
+{
+    return status_is_valid(status) && status >= 200;
+}
+
+// A second Content-Length with another number makes the length anybody's guess (RFC 9110 §8.6): it
+// counts as none, and the body's end tells.
 static void take_length(struct cgi_resp *r, struct str value)
 {
     uint64_t length;
     if (!str_to_u64(value, &length) || length > INT64_MAX)
-        r->fault = "its Content-Length is not a number";
+        r->wrong_length = "a Content-Length that is not a number";
     else if (r->length >= 0 && (uint64_t)r->length != length)
-        r->fault = "it has two different Content-Length fields";
+        r->wrong_length = "two different Content-Length fields";
     else
         r->length = (int64_t)length;
 }
 
-// "404 Not Found".
+// "404 Not Found". What no answer can have counts as a line that is none.
 static void take_status(struct cgi_resp *r, struct str value)
 {
     struct str rest = value;
     struct str digits = str_trim(str_cut(&rest, ' '));
     uint64_t status;
+    if (digits.len != 3 || !str_to_u64(digits, &status) || !is_final((int)status)) {
+        r->dropped++;
+        return;
+    }
     r->reason = str_trim(rest);
-    if (digits.len == 3 && str_to_u64(digits, &status))
-        r->status_line = (int)status;
-    else
-        r->fault = "its Status field does not begin with three digits";
+    r->status_line = (int)status;
 }
 
 static bool is_for_server_only(struct str name)
@@ -69,21 +75,30 @@ void cgi_resp_line(struct cgi_resp *r, struct response *resp, struct str name, s
     header_list_add(&resp->headers, name, value);
 }
 
-const char *cgi_resp_finish(struct cgi_resp *r, struct response *resp, int status)
+static int status_of_fields(const struct cgi_resp *r, const struct response *resp)
 {
-    if (r->fault)
-        return r->fault;
-    if (status == 0)
-        status = r->status_line ? r->status_line : 200;
+    int status = r->status_line ? r->status_line : 200;
+    // RFC 3875 §6.2.3.
     if (status == 200 && header_list_value(&resp->headers, HEADER_LOCATION).len)
         status = 302;
-    if (!status_is_valid(status) || status < 200)
-        return "its status is not one of a final answer (200 to 599)";
+    return status;
+}
+
+void cgi_resp_finish(struct cgi_resp *r, struct response *resp, int status)
+{
+    if (r->wrong_length)
+        r->length = -1;
+    // What the program has set stands, also 200 beside a Location: PHP sets 302 by itself.
+    if (status == 0)
+        status = status_of_fields(r, resp);
+    if (!is_final(status)) {
+        r->wrong_status = status;
+        status = 500;
+    }
     // There is nothing whose type it could be; PHP names one always.
     if (!status_has_body(status))
         header_list_remove_id(&resp->headers, HEADER_CONTENT_TYPE);
     resp->status = status;
     if (status == r->status_line)
         resp->reason = r->reason;
-    return NULL;
 }

@@ -15,10 +15,12 @@ struct cgi_resp {
     int64_t length;   // the body bytes that the application promised, -1: it did not say
     bool is_live;     // pieces are to be passed on as they come
     unsigned dropped; // lines left out because they are no valid fields
+    // What was wrong with its Content-Length, in words; it is left out. NULL: nothing.
+    const char *wrong_length;
+    int wrong_status; // a status that no answer can have, 500 took its place; 0: none
     // private
     int status_line;   // of a Status field; 0: none
     struct str reason; // of a Status field
-    const char *fault;
 };
 
 // cgi_resp_line takes one header line; name and value must live as long as the exchange. Fields
@@ -26,7 +28,7 @@ struct cgi_resp {
 // (X-LiteSpeed-*) do not reach the client.
 void cgi_resp_line(struct cgi_resp *r, struct response *resp, struct str name, struct str value);
 
-// cgi_resp_finish sets resp->status from the packet's `status` (0: not set), the Status field and
-// Location, and resp->reason from the Status field if it names that status. Returns NULL, or in
-// words what makes the head unusable: answer 502.
-const char *cgi_resp_finish(struct cgi_resp *r, struct response *resp, int status);
+// cgi_resp_finish sets resp->status from the packet's `status`, or if that is 0 (not set) from the
+// Status field, or else from Location; and resp->reason from the Status field if it names that
+// status.
+void cgi_resp_finish(struct cgi_resp *r, struct response *resp, int status);

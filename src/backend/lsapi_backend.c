@@ -143,6 +143,23 @@ static void fail(struct lsapi_conv *conv, int status, const char *event, struct 
     exchange_refuse(ex, status, event, "%.*s", STR_ARG(cause));
 }
 
+// As long as the head is not out, a Content-Length that is known to be wrong is put right, or left
+// out if the rest of the body is still to come.
+static void settle_length(struct lsapi_conv *conv)
+{
+    int64_t promised = conv->head.length;
+    int64_t received = (int64_t)conv->received_bytes;
+    if (promised < 0 || received == promised || conv->answer.discard
+        || (received < promised && !conv->answer.complete))
+        return;
+    conv->head.length = conv->answer.complete ? received : -1;
+    log_warn(exchange_scope(conv->exchange), "backend.wrong_length",
+             "app \"%.*s\" promised a Content-Length of %lld bytes and sent %lld%s",
+             STR_ARG(conv->conf.endpoint->name), (long long)promised, (long long)received,
+             conv->answer.complete ? ", which is the length now"
+                                   : " so far; the answer has no Content-Length");
+}
+
 static void respond(struct lsapi_conv *conv)
 {
     struct exchange *ex = conv->exchange;
@@ -152,6 +169,7 @@ static void respond(struct lsapi_conv *conv)
     if (conv->answer.discard && !conv->answer.complete)
         return;
     conv->responded = true;
+    settle_length(conv);
     struct body *body = &conv->answer.body;
     body->length = conv->head.length;
     body->is_live = conv->head.is_live;
@@ -226,7 +244,8 @@ static void on_end(struct lsapi_conv *conv)
              arena_fmt(&conv->exchange->arena,
                        "Worker %d of app \"%.*s\" ended its answer without a head.", pid,
                        STR_ARG(app)));
-    } else if (!conv->answer.discard && conv->head.length > (int64_t)conv->received_bytes) {
+    } else if (conv->responded && !conv->answer.discard
+               && conv->head.length > (int64_t)conv->received_bytes) {
         conv->answer.failed = true;
         log_warn(exchange_scope(conv->exchange), "backend.body_too_short",
                  "app \"%.*s\", worker %d promised a Content-Length of %lld bytes and sent %llu; "

@@ -64,6 +64,30 @@ static bool wants_body(const struct lsapi_conv *conv)
     return conv->exchange->req.method != HTTP_HEAD && status_has_body(conv->exchange->resp.status);
 }
 
+// What of the head did not reach the client as the app has said it.
+static void log_wrong(const struct lsapi_conv *conv)
+{
+    const struct cgi_resp *head = &conv->head;
+    const char *scope = exchange_scope(conv->exchange);
+    struct str app = conv->conf.endpoint->name;
+    int pid = (int)conv->slot->worker_pid;
+    if (head->dropped) {
+        log_warn(
+            scope, "backend.bad_header",
+            "app \"%.*s\", worker %d sent %u header lines that are not valid; they were left out",
+            STR_ARG(app), pid, head->dropped);
+    }
+    if (head->wrong_length) {
+        log_warn(scope, "backend.wrong_length", "app \"%.*s\", worker %d sent %s; it was left out",
+                 STR_ARG(app), pid, head->wrong_length);
+    }
+    if (head->wrong_status) {
+        log_warn(scope, "backend.bad_status",
+                 "app \"%.*s\", worker %d set the status %d, which no answer can have; 500 is sent",
+                 STR_ARG(app), pid, head->wrong_status);
+    }
+}
+
 static const char *on_head(struct lsapi_conv *conv, const struct lsapi_event *ev)
 {
     conv->head_done = true;
@@ -77,16 +101,12 @@ static const char *on_head(struct lsapi_conv *conv, const struct lsapi_event *ev
     conv->head = (struct cgi_resp){.length = -1};
     for (size_t at = 0; lsapi_head_next(head, &at, &line);)
         cgi_resp_line(&conv->head, &ex->resp, line.name, line.value);
-    const char *fault = cgi_resp_finish(&conv->head, &ex->resp, ev->status);
-    if (conv->head.dropped) {
-        log_warn(
-            exchange_scope(ex), "backend.bad_header",
-            "app \"%.*s\", worker %d sent %u header lines that are not valid; they were left out",
-            STR_ARG(conv->conf.endpoint->name), (int)conv->slot->worker_pid, conv->head.dropped);
-    }
-    if (!fault && !wants_body(conv))
+    cgi_resp_finish(&conv->head, &ex->resp, ev->status);
+    if (UNLIKELY(conv->head.dropped || conv->head.wrong_length || conv->head.wrong_status))
+        log_wrong(conv);
+    if (!wants_body(conv))
         conv->answer.discard = true;
-    return fault;
+    return NULL;
 }
 
 static void on_data(struct lsapi_conv *conv, struct str bytes)
@@ -95,7 +115,9 @@ static void on_data(struct lsapi_conv *conv, struct str bytes)
     conv->received_bytes += bytes.len;
     if (conv->left || conv->answer.discard)
         return;
-    if (conv->head.length >= 0 && conv->received_bytes > (uint64_t)conv->head.length) {
+    // Before the head is out the length can still be put right, see lsapi_backend.c.
+    if (conv->responded && conv->head.length >= 0
+        && conv->received_bytes > (uint64_t)conv->head.length) {
         uint64_t promised = (uint64_t)conv->head.length;
         if (before <= promised) {
             log_warn(exchange_scope(conv->exchange), "backend.body_too_long",

@@ -16,6 +16,7 @@
  X("backend.bad_answer",                                                                       \
    "a worker's answer could not be used; the client gets 502, or the answer is cut")           \
  X("backend.bad_header", "an app sent header lines that are not valid; they were left out")    \
+ X("backend.bad_status", "an app set a status that no answer can have; 500 took its place")    \
  X("backend.body_too_long", "an app sent more than its Content-Length; the rest was dropped")  \
  X("backend.body_too_short", "an app sent less than its Content-Length; the answer is cut")    \
  X("backend.no_worker", "no worker could be started; requests that wait get 503")              \
@@ -25,6 +26,7 @@
  X("backend.stopped", "a request came for an app that is not in the configuration any more")   \
  X("backend.timeout", "a worker was killed because its request took longer than request_time") \
  X("backend.worker_died", "a worker ended in the middle of a request")                         \
+ X("backend.wrong_length", "an app sent a wrong Content-Length; it was put right or left out") \
  X("config.invalid", "a configuration was refused; the old one goes on")                       \
  X("config.loaded", "a configuration is in force")                                             \
  X("config.needs_restart", "a reload has changed what only a restart of the instance changes") \

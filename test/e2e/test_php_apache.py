@@ -243,6 +243,7 @@ OF_SERVER = ("date", "server", "connection", "keep-alive", "transfer-encoding", 
 ACCEPTED_ANSWERS = [
     ("status unknown|status 599|status 418", "status", "Apache makes 500 of statuses that are not in its table"),
     ("status header", "status|fields", "means the status, as in CGI"),
+    ("status header of .*", "fields", "is no header of the answer, as in CGI"),
     ("space before colon", "status|fields|body", "the space is taken away; Apache refuses the whole answer"),
     ("virtual", "body", "sub-requests are Apache's own"),
 ]
@@ -269,7 +270,9 @@ def answer_of(port: int, name: str, path: str, www) -> dict:
     if a.header("X-Powered-By"):
         fields.append(["x-powered-by", "PHP"])
     body = gzip.decompress(a.body) if a.header("Content-Encoding") == "gzip" and a.body else a.body
-    return {"status": a.status, "fields": fields, "body": body.decode("latin-1").replace(str(www), "@WWW@")}
+    # Of a length that the script has said itself: what has become of it.
+    length = {"length": a.header("Content-Length", "")} if name.startswith("length") else {}
+    return {**length, "status": a.status, "fields": fields, "body": body.decode("latin-1").replace(str(www), "@WWW@")}
 
 
 def ask_apache_for_answers(base, www, paths: dict) -> dict:

@@ -12,30 +12,51 @@
 #include <cmocka.h>
 // clang-format on
 
-#define LINES_MAX 4
+#define LINES_MAX    4
+#define WRONG_LENGTH 1
 
 static const struct {
     const char *what;
     int packet_status;
     const char *lines[LINES_MAX][2];
-    int status; // 0: unusable
+    int status;
     int64_t length;
     const char *passed[LINES_MAX]; // names that reach the client, in order
     bool is_live;
     unsigned dropped;
+    int wrong; // WRONG_LENGTH, or the status that cannot be sent; 0: nothing
 } CASES[] = {
-    {"nothing said", 0, {{0}}, 200, -1, {0}, false, 0},
-    {"a status", 404, {{"Content-Type", "text/html"}}, 404, -1, {"Content-Type"}, false, 0},
-    {"204 has no type", 204, {{"Content-Type", "text/html"}}, 204, -1, {0}, false, 0},
-    {"304 has no type", 304, {{"Content-Type", "a/b"}, {"ETag", "x"}}, 304, -1, {"ETag"}, false, 0},
-    {"Status field", 0, {{"Status", "404 Not Found"}}, 404, -1, {0}, false, 0},
-    {"status: in lower case", 0, {{"status", "403"}}, 403, -1, {0}, false, 0},
-    {"the packet's status wins", 201, {{"Status", "404"}}, 201, -1, {0}, false, 0},
-    {"Status without number", 0, {{"Status", "Not Found"}}, 0, -1, {0}, false, 0},
-    {"Location makes 302", 200, {{"Location", "/x"}}, 302, -1, {"Location"}, false, 0},
-    {"Location unset status", 0, {{"Location", "http://a/"}}, 302, -1, {"Location"}, false, 0},
-    {"Location of 201 stays", 201, {{"Location", "/x"}}, 201, -1, {"Location"}, false, 0},
-    {"length", 200, {{"Content-Length", "12"}}, 200, 12, {0}, false, 0},
+    {"nothing said", 0, {{0}}, 200, -1, {0}, false, 0, 0},
+    {"a status", 404, {{"Content-Type", "text/html"}}, 404, -1, {"Content-Type"}, false, 0, 0},
+    {"204 has no type", 204, {{"Content-Type", "text/html"}}, 204, -1, {0}, false, 0, 0},
+    {"304 has no type",
+     304,
+     {{"Content-Type", "a/b"}, {"ETag", "x"}},
+     304,
+     -1,
+     {"ETag"},
+     false,
+     0,
+     0},
+    {"Status field", 0, {{"Status", "404 Not Found"}}, 404, -1, {0}, false, 0, 0},
+    {"status: in lower case", 0, {{"status", "403"}}, 403, -1, {0}, false, 0, 0},
+    {"the packet's status wins", 201, {{"Status", "404"}}, 201, -1, {0}, false, 0, 0},
+    {"Status without number", 0, {{"Status", "Not Found"}}, 200, -1, {0}, false, 1, 0},
+    {"Status of no final answer", 0, {{"Status", "103 Early"}}, 200, -1, {0}, false, 1, 0},
+    {"Status beyond all", 404, {{"Status", "600"}}, 404, -1, {0}, false, 1, 0},
+    {"200 beside Location", 200, {{"Location", "/x"}}, 200, -1, {"Location"}, false, 0, 0},
+    {"Status and Location",
+     0,
+     {{"Status", "301"}, {"Location", "/x"}},
+     301,
+     -1,
+     {"Location"},
+     false,
+     0,
+     0},
+    {"Location unset status", 0, {{"Location", "http://a/"}}, 302, -1, {"Location"}, false, 0, 0},
+    {"Location of 201 stays", 201, {{"Location", "/x"}}, 201, -1, {"Location"}, false, 0, 0},
+    {"length", 200, {{"Content-Length", "12"}}, 200, 12, {0}, false, 0, 0},
     {"the same length twice",
      200,
      {{"Content-Length", "12"}, {"content-length", "12"}},
@@ -43,16 +64,36 @@ static const struct {
      12,
      {0},
      false,
+     0,
      0},
     {"two lengths",
      200,
      {{"Content-Length", "12"}, {"Content-Length", "13"}},
-     0,
-     12,
+     200,
+     -1,
      {0},
      false,
-     0},
-    {"length that is none", 200, {{"Content-Length", "+1"}}, 0, -1, {0}, false, 0},
+     0,
+     WRONG_LENGTH},
+    {"length that is none", 200, {{"Content-Length", "+1"}}, 200, -1, {0}, false, 0, WRONG_LENGTH},
+    {"length and none",
+     200,
+     {{"Content-Length", "x"}, {"Content-Length", "1"}},
+     200,
+     -1,
+     {0},
+     false,
+     0,
+     WRONG_LENGTH},
+    {"length beyond all",
+     200,
+     {{"Content-Length", "99999999999999999999"}},
+     200,
+     -1,
+     {0},
+     false,
+     0,
+     WRONG_LENGTH},
     {"what the server sets",
      200,
      {{"Date", "x"}, {"Server", "y"}, {"Connection", "close"}, {"Transfer-Encoding", "chunked"}},
@@ -60,6 +101,7 @@ static const struct {
      -1,
      {0},
      false,
+     0,
      0},
     {"words for the server",
      200,
@@ -71,6 +113,7 @@ static const struct {
      -1,
      {"X-A"},
      false,
+     0,
      0},
     {"cookies stay apart",
      200,
@@ -79,11 +122,20 @@ static const struct {
      -1,
      {"Set-Cookie", "Set-Cookie"},
      false,
+     0,
      0},
-    {"encoding none", 200, {{"Content-Encoding", "none"}}, 200, -1, {0}, false, 0},
-    {"encoding gzip", 200, {{"Content-Encoding", "gzip"}}, 200, -1, {"Content-Encoding"}, false, 0},
-    {"events", 200, {{"Content-Type", "text/event-stream"}}, 200, -1, {"Content-Type"}, true, 0},
-    {"not to be held back", 200, {{"X-Accel-Buffering", "no"}}, 200, -1, {0}, true, 0},
+    {"encoding none", 200, {{"Content-Encoding", "none"}}, 200, -1, {0}, false, 0, 0},
+    {"encoding gzip",
+     200,
+     {{"Content-Encoding", "gzip"}},
+     200,
+     -1,
+     {"Content-Encoding"},
+     false,
+     0,
+     0},
+    {"events", 200, {{"Content-Type", "text/event-stream"}}, 200, -1, {"Content-Type"}, true, 0, 0},
+    {"not to be held back", 200, {{"X-Accel-Buffering", "no"}}, 200, -1, {0}, true, 0, 0},
     {"lines that are none",
      200,
      {{"", "x"}, {"A B", "x"}, {"X-A", "a\rb"}, {"X-B", "fine"}},
@@ -91,9 +143,11 @@ static const struct {
      -1,
      {"X-B"},
      false,
-     3},
-    {"interim status", 100, {{0}}, 0, -1, {0}, false, 0},
-    {"status beyond all", 600, {{0}}, 0, -1, {0}, false, 0},
+     3,
+     0},
+    {"interim status", 100, {{0}}, 500, -1, {0}, false, 0, 100},
+    {"status beyond all", 600, {{0}}, 500, -1, {0}, false, 0, 600},
+    {"status below all", 99, {{"Status", "404"}}, 500, -1, {0}, false, 0, 99},
 };
 
 static void heads(void **state)
@@ -105,20 +159,21 @@ static void heads(void **state)
         struct cgi_resp r = {.length = -1};
         for (size_t j = 0; j < LINES_MAX && CASES[i].lines[j][0]; j++)
             cgi_resp_line(&r, &resp, str_c(CASES[i].lines[j][0]), str_c(CASES[i].lines[j][1]));
-        const char *fault = cgi_resp_finish(&r, &resp, CASES[i].packet_status);
-        if ((fault == NULL) != (CASES[i].status != 0))
-            fail_msg("%s: %s", CASES[i].what, fault ? fault : "was accepted");
-        if (!fault && resp.status != CASES[i].status)
+        cgi_resp_finish(&r, &resp, CASES[i].packet_status);
+        if (resp.status != CASES[i].status)
             fail_msg("%s: status %d", CASES[i].what, resp.status);
         assert_int_equal(r.length, CASES[i].length);
         assert_int_equal(r.is_live, CASES[i].is_live);
         assert_int_equal(r.dropped, CASES[i].dropped);
+        bool is_length = CASES[i].wrong == WRONG_LENGTH;
+        assert_int_equal(r.wrong_length != NULL, is_length);
+        assert_int_equal(r.wrong_status, is_length ? 0 : CASES[i].wrong);
         size_t count = 0;
         while (count < LINES_MAX && CASES[i].passed[count])
             count++;
-        if (!fault && resp.headers.count != count)
+        if (resp.headers.count != count)
             fail_msg("%s: %zu fields passed", CASES[i].what, resp.headers.count);
-        for (size_t j = 0; !fault && j < count; j++)
+        for (size_t j = 0; j < count; j++)
             assert_true(str_eq(resp.headers.items[j].name, str_c(CASES[i].passed[j])));
         arena_done(&a);
     }
@@ -144,7 +199,7 @@ static void reasons(void **state)
         struct response resp = {.headers = {.arena = &a}};
         struct cgi_resp r = {.length = -1};
         cgi_resp_line(&r, &resp, STR("Status"), str_c(REASONS[i].field));
-        assert_null(cgi_resp_finish(&r, &resp, REASONS[i].packet_status));
+        cgi_resp_finish(&r, &resp, REASONS[i].packet_status);
         assert_true(str_eq(resp.reason, str_c(REASONS[i].reason)));
         arena_done(&a);
     }
