@@ -111,6 +111,7 @@ static void on_closed(struct channel *c, const char *why)
     if (why)
         log_warn(scope_of(s, scope), "app.protocol", "the spawner %d or one of its workers %s",
                  s->child.pid, why);
+    s->is_lost = !why && s->state == SPAWNER_UP;
     // Without a channel it is of no use; most probably it is about to end.
     if (why)
         spawner_kill(s);
@@ -153,7 +154,7 @@ static void on_ended(struct child *child, int status)
     // What it has said before its end counts.
     channel_drain(&s->channel);
     output_drain(&s->output);
-    if (s->state == SPAWNER_UP) {
+    if (s->state == SPAWNER_UP || (s->is_lost && status != 0)) {
         log_warn(scope_of(s, scope), "app.failed",
                  "the spawner %s; another one is started when a worker is needed",
                  proc_exit_text(status, how));

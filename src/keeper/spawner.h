@@ -30,6 +30,7 @@ struct spawner {
     struct output output;
     enum spawner_state state;
     bool leave_wanted;       // as soon as nobody waits for HELLO any more
+    bool is_lost;            // its channel has closed though nobody asked it to leave
     struct loop_timer timer; // LOADING: HELLO is overdue; LEAVING: it is killed
     struct loop_task check;  // frees it when nothing is left of it
 };

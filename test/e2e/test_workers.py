@@ -129,6 +129,17 @@ def test_random_kills_cost_at_most_one_request_each(hello):
     assert all("502" in f for f in load.failures), load.failures
 
 
+def test_a_spawner_that_is_killed(hello):
+    """By the kernel for its memory, say: that is in the log; its workers serve on, and later ones come of another."""
+    hello.php("workers 1..2;")
+    pid = int(hello.get("/hello.php").text)
+    os.kill(hello.one("spawner").pid, 9)
+    hello.stderr.wait(r"app\.failed .*the spawner killed by SIGKILL")
+    assert hello.get("/hello.php").text == str(pid)
+    os.kill(pid, 9)
+    assert hello.get("/hello.php").text != str(pid)
+
+
 def test_crash_in_boot(hello):
     """The spawner cannot even load its program: 503 that explains itself; the site's files are still served."""
     hello.file("a.txt", "static")
