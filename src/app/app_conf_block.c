@@ -326,9 +326,9 @@ const struct key app_conf_block_keys[APP_CONF_BLOCK_COUNT] = {
             "runs, stop closes the connection to the worker, so that PHP ends the script at its next output unless "
             "it has called ignore_user_abort; finish reads the answer to its end and drops it. A client whose "
             "connection breaks has left. One that closes its own direction only, which is all that can be seen of a "
-            "browser that gives up, has left with stop if it does so later than a second after its request: within "
-            "that second, and always with finish, it is served, as HTTP allows it to wait and some programs ask "
-            "for work that they do not wait for.",
+            "browser that gives up, has left if it does so later than a second after its request, with finish only "
+            "while that waits for a worker. Else it is served, as HTTP allows it to wait and some programs ask for "
+            "work that they do not wait for.",
         .example = "finish",
     },
     {

@@ -396,6 +396,8 @@ static void talk(struct lsapi_conv *conv, struct slot *slot)
     slot->on_ready = on_ready;
     conv->handed_us = now_us(conv);
     conv->left_us = (uint64_t)conv->conf.request_ms * 1000;
+    if (conv->conf.abort == LSAPI_BACKEND_FINISH)
+        ex->leaves_after_us = 0;
     ex->facts.worker_pid = slot->worker_pid;
     ex->facts.queue_us += conv->handed_us - conv->queued_us;
     clock_start(conv);
@@ -446,8 +448,7 @@ static void acquire(struct lsapi_conv *conv)
         .on_failed = on_failed,
     };
     conv->queued_us = now_us(conv);
-    if (conv->conf.abort == LSAPI_BACKEND_STOP)
-        conv->exchange->leaves_after_us = conv->queued_us + LEAVES_AFTER_US;
+    conv->exchange->leaves_after_us = conv->queued_us + LEAVES_AFTER_US;
     struct endpoint *endpoint = conv->conf.endpoint;
     struct slot *slot = endpoint->ops->acquire(endpoint, &conv->ticket);
     if (slot)
