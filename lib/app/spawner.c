@@ -53,8 +53,8 @@ struct spawner {
 // What one FORK needs, on both sides.
 struct birth {
     uint32_t id, index;
-    int errors[2]; // the worker's stderr: keeper's end, worker's end
-    int gate[2];   // spawner's end, worker's end
+    int errors;  // the worker's stderr, whose other end the keeper has; may be lacking
+    int gate[2]; // spawner's end, worker's end
     // Of a foreign worker: the server's end of its connection, its process.
     int connection, process;
     pid_t pid;
@@ -62,10 +62,9 @@ struct birth {
 
 static void close_birth(struct birth *b)
 {
-    for (int i = 0; i < 2; i++) {
-        fd_close(&b->errors[i]);
+    for (int i = 0; i < 2; i++)
         fd_close(&b->gate[i]);
-    }
+    fd_close(&b->errors);
     fd_close(&b->connection);
     fd_close(&b->process);
 }
@@ -81,8 +80,10 @@ static int tell(struct spawner *s, const struct ipc_msg *msg, int fd)
 
 static void use_errors(int fd)
 {
-    dup2(fd, 1);
-    dup2(fd, 2);
+    if (fd != FD_NONE) { // else it shares the spawner's
+        dup2(fd, 1);
+        dup2(fd, 2);
+    }
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null >= 0)
         dup2(null, 0);
@@ -161,9 +162,8 @@ static int serve(struct spawner *s, struct birth *b)
 static int worker_run(struct spawner *s, struct birth *b)
 {
     wards_forget();
-    fd_close(&b->errors[0]);
-    use_errors(b->errors[1]);
-    fd_close(&b->errors[1]);
+    use_errors(b->errors);
+    fd_close(&b->errors);
     sig_reset();
     // A group of its own: the keeper can end it together with what it starts.
     setpgid(0, 0);
@@ -205,7 +205,7 @@ static void report_birth(struct spawner *s, struct birth *b, pid_t between)
     int32_t pid = 0;
     int status = 0;
     struct fd_received got = {0};
-    fd_close(&b->errors[1]);
+    fd_close(&b->errors);
     fd_close(&b->gate[1]);
     while (waitpid(between, &status, 0) < 0 && errno == EINTR)
         continue;
@@ -218,7 +218,7 @@ static void report_birth(struct spawner *s, struct birth *b, pid_t between)
     if (said == 1 && got.len == sizeof pid) {
         struct ipc_msg msg = {.type = IPC_FORKED, .id = b->id, .pid = pid};
         char go = GO;
-        int rc = tell(s, &msg, b->errors[0]);
+        int rc = tell(s, &msg, FD_NONE);
         if (rc == 0)
             rc = fd_write_all(b->gate[0], str_n(&go, 1));
         (void)rc; // as above; the worker ends without GO
@@ -239,18 +239,16 @@ static int find_foreign(const struct spawner *s, struct birth *b)
     return b->process < 0 ? b->process : 0;
 }
 
-// True in the worker, whose exit status is *out_status then.
-static bool give_birth(struct spawner *s, const struct ipc_msg *order, int *out_status)
+// Takes over `errors`. True in the worker, whose exit status is *out_status then.
+static bool give_birth(struct spawner *s, const struct ipc_msg *order, int errors, int *out_status)
 {
     struct birth b = {.id = order->id,
                       .index = order->index,
-                      .errors = {FD_NONE, FD_NONE},
+                      .errors = errors,
                       .gate = {FD_NONE, FD_NONE},
                       .connection = FD_NONE,
                       .process = FD_NONE};
     int rc = s->foreign ? find_foreign(s, &b) : 0;
-    if (rc == 0)
-        rc = fd_pipe(b.errors);
     if (rc == 0)
         rc = fd_pair(SOCK_STREAM, b.gate);
     pid_t between = rc == 0 ? fork() : -1;
@@ -318,11 +316,14 @@ int spawner_run(const struct godwit_app_hooks *hooks, const struct spawner_start
     while (wait_for_order(s)) {
         if (fd_receive(s->channel, s->room, sizeof s->room, &got) != 1 || !got.len)
             return part();
-        for (size_t i = 0; i < got.fd_count; i++)
+        int errors = got.fd_count > 0 ? got.fds[0] : FD_NONE;
+        for (size_t i = 1; i < got.fd_count; i++)
             fd_close(&got.fds[i]);
         if (!ipc_decode(str_n(s->room, got.len), &msg) || msg.type == IPC_LEAVE)
             return 0;
-        if (msg.type == IPC_FORK && give_birth(s, &msg, &status))
+        if (msg.type != IPC_FORK)
+            fd_close(&errors);
+        else if (give_birth(s, &msg, errors, &status))
             return status;
     }
     return 1;

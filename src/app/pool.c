@@ -15,6 +15,7 @@
 #include "app/pool_worker.h"
 #include "base/assert.h"
 #include "base/mem.h"
+#include "os/closer.h"
 #include "os/fd.h"
 #include "os/proc.h"
 #include "os/random.h"
@@ -542,7 +543,7 @@ void pool_ready(struct str app, uint32_t id, int32_t pid, int fd)
 {
     struct pool_worker *w = lock_worker(app, id);
     if (!w || w->state != POOL_WORKER_STARTING || fd_set_nonblock(fd, true) < 0) {
-        fd_close(&fd);
+        closer_close_stream(&fd);
         if (w)
             pool_state_unlock();
         return;

@@ -9,6 +9,7 @@
 #include "app/pool_room.h"
 #include "base/assert.h"
 #include "base/mem.h"
+#include "os/closer.h"
 #include "os/fd.h"
 #include "os/random.h"
 
@@ -123,7 +124,7 @@ static void close_slot(struct pool_worker *w)
     ASSERT(!w->slot.user);
     atomic_store_explicit(&w->owner, NULL, memory_order_release);
     loop_watch_stop(&w->slot.watch);
-    fd_close(&w->slot.fd);
+    closer_close_stream(&w->slot.fd);
 }
 
 static void forget_wear(struct pool_worker *w)

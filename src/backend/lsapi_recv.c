@@ -188,7 +188,7 @@ enum lsapi_recv_result lsapi_recv_step(struct lsapi_conv *conv, const char **out
             conv->paused = true;
             return LSAPI_RECV_AGAIN;
         }
-        ssize_t count = fd_receive_some(slot->fd, conv->thread->scratch, THREAD_SCRATCH_BYTES);
+        ssize_t count = fd_receive_bytes(slot->fd, conv->thread->scratch, THREAD_SCRATCH_BYTES);
         if (count == -EAGAIN) {
             slot->readable = false;
             break;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "backend/lsapi_conv.h"
 #include "base/assert.h"
@@ -82,6 +83,12 @@ static bool is_full(ssize_t rc)
     return rc == -EAGAIN;
 }
 
+static ssize_t send_bytes(const struct lsapi_conv *conv, struct str bytes)
+{
+    struct iovec piece = {.iov_base = (void *)(uintptr_t)bytes.ptr, .iov_len = bytes.len};
+    return sock_send(conv->slot->fd, &piece, 1, false);
+}
+
 enum lsapi_send_result lsapi_send_start(struct lsapi_conv *conv)
 {
     struct wr w = {.ptr = conv->thread->scratch, .size = LSAPI_REQUEST_BYTES_MAX};
@@ -103,8 +110,7 @@ enum lsapi_send_result lsapi_send_start(struct lsapi_conv *conv)
         {.iov_base = (void *)(uintptr_t)conv->chunk.bytes.ptr, .iov_len = conv->chunk.bytes.len},
     };
     // Without a body there is one piece: a cheaper call.
-    ssize_t sent = conv->chunk.bytes.len ? fd_writev(conv->slot->fd, iov, 2)
-                                         : fd_write(conv->slot->fd, wr_view(&w));
+    ssize_t sent = sock_send(conv->slot->fd, iov, conv->chunk.bytes.len ? 2 : 1, false);
     if (sent < 0 && !is_full(sent))
         return LSAPI_SEND_LOST;
     size_t count = sent < 0 ? 0 : (size_t)sent;
@@ -125,22 +131,33 @@ static ssize_t write_chunk(struct lsapi_conv *conv)
 {
     struct body_chunk *chunk = &conv->chunk;
     if (chunk->file_bytes == 0) {
-        ssize_t sent = fd_write(conv->slot->fd, chunk->bytes);
+        ssize_t sent = send_bytes(conv, chunk->bytes);
         if (sent > 0)
             chunk->bytes = str_skip(chunk->bytes, (size_t)sent);
         return sent;
     }
-    ssize_t sent =
-        sock_sendfile(conv->slot->fd, chunk->file, &chunk->offset, (size_t)chunk->file_bytes);
-    if (sent > 0)
+    // Not sendfile: the app's processes can switch off O_NONBLOCK, and it would wait for them.
+    char *room = conv->thread->scratch;
+    size_t size =
+        chunk->file_bytes < THREAD_SCRATCH_BYTES ? (size_t)chunk->file_bytes : THREAD_SCRATCH_BYTES;
+    ssize_t got;
+    do
+        got = pread(chunk->file, room, size, chunk->offset);
+    while (got < 0 && errno == EINTR);
+    if (got <= 0)
+        return 0;
+    ssize_t sent = send_bytes(conv, str_n(room, (size_t)got));
+    if (sent > 0) {
+        chunk->offset += sent;
         chunk->file_bytes -= (uint64_t)sent;
+    }
     return sent;
 }
 
 enum lsapi_send_result lsapi_send_more(struct lsapi_conv *conv)
 {
     while (buf_len(&conv->unsent)) {
-        ssize_t sent = fd_write(conv->slot->fd, buf_view(&conv->unsent));
+        ssize_t sent = send_bytes(conv, buf_view(&conv->unsent));
         if (sent < 0)
             return is_full(sent) ? LSAPI_SEND_AGAIN : LSAPI_SEND_LOST;
         buf_take(&conv->unsent, (size_t)sent);

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "os/closer.h"
 
 #define PACKETS_PER_TURN_MAX 256  // then others get their turn
 #define DRAIN_MAX            4096 // packets
@@ -27,8 +28,8 @@ static void free_waiting(struct channel *c, struct waiting *w)
 {
     list_remove(&w->node);
     c->waiting_count--;
-    for (size_t i = 0; i < w->fd_count; i++)
-        fd_close(&w->fds[i]);
+    if (w->fd_count > 0)
+        closer_close(w->fds, w->fd_count);
     mem_free(w);
 }
 
@@ -84,8 +85,8 @@ static void deliver(struct channel *c, struct str bytes, struct fd_received *pac
     // without, for the peer is not to blame.
     if (good)
         c->on_msg(c, &msg, packet);
-    for (size_t i = 0; i < packet->fd_count; i++)
-        fd_close(&packet->fds[i]);
+    if (packet->fd_count > 0)
+        closer_close(packet->fds, packet->fd_count);
     if (!good)
         end(c, "sent a malformed message");
 }
@@ -205,6 +206,7 @@ void channel_close(struct channel *c)
     loop_later_cancel(&c->again);
     list_foreach(&c->waiting, struct waiting, node, w)
         free_waiting(c, w);
-    fd_close(&c->fd);
+    // What the peer may have sent and nobody has read is closed with it.
+    closer_close(&c->fd, 1);
     c->loop = NULL;
 }

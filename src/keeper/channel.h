@@ -15,8 +15,8 @@
 struct channel;
 
 // The callback takes descriptors out of `packet->fds` by putting FD_NONE in their place; the others
-// are closed after it; with packet->lost there are none. It may call channel_close, but not free
-// the channel's memory.
+// are closed after it, where that may take its time; with packet->lost there are none. It may call
+// channel_close, but not free the channel's memory.
 typedef void channel_msg_fn(struct channel *c, const struct ipc_msg *msg,
                             struct fd_received *packet);
 

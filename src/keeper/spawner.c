@@ -53,16 +53,15 @@ static void send_leave(struct spawner *s)
     loop_timer_start(k->loop, &s->timer, s->app->plan->stop_ms * 1000);
 }
 
-static void on_hello(struct spawner *s, struct str info)
+// NULL or what is wrong with it, as the functions below.
+static const char *on_hello(struct spawner *s, struct str info)
 {
     struct app *app = s->app;
     char scope[SCOPE_BYTES];
-    if (s->state == SPAWNER_LEAVING)
-        return; // it said so before it was asked to end
-    if (s->state != SPAWNER_LOADING) {
-        log_warn(scope_of(s, scope), "app.protocol", "process %d said hello twice", s->child.pid);
-        return;
-    }
+    if (s->state == SPAWNER_LEAVING || s->state == SPAWNER_ENDED)
+        return NULL; // it said so before it was asked to end
+    if (s->state != SPAWNER_LOADING)
+        return "has said hello twice";
     s->state = SPAWNER_UP;
     loop_timer_stop(&s->timer);
     if (app->plan->program && *app->plan->program) {
@@ -83,38 +82,53 @@ static void on_hello(struct spawner *s, struct str info)
             worker_fork(w);
     if (s->leave_wanted)
         send_leave(s);
+    return NULL;
+}
+
+static const char *obey(struct spawner *s, const struct ipc_msg *msg, struct fd_received *packet)
+{
+    if (packet->fd_count > (msg->type == IPC_READY ? 1 : 0))
+        return "has sent a descriptor that it may not send (is it built with an older library?)";
+    if (msg->type == IPC_HELLO)
+        return on_hello(s, msg->text);
+    if (msg->type == IPC_FORKED)
+        return worker_forked(s, msg->id, msg->pid);
+    if (msg->type == IPC_READY)
+        return worker_ready(s, msg->id, msg->pid, packet);
+    if (msg->type != IPC_FAILED)
+        return "has sent a message that it may not send";
+    worker_failed(s, msg, packet->pid);
+    return NULL;
+}
+
+// Told once, for nothing more is heard: all who hold the channel are of one user.
+static void break_off(struct spawner *s, const char *why)
+{
+    char scope[SCOPE_BYTES];
+    log_warn(scope_of(s, scope), "app.protocol", "the spawner %d or one of its workers %s",
+             s->child.pid, why);
+    channel_close(&s->channel);
+    spawner_kill(s);
+    worker_lose_channel(s, why);
 }
 
 static void on_msg(struct channel *c, const struct ipc_msg *msg, struct fd_received *packet)
 {
     struct spawner *s = CONTAINER_OF(c, struct spawner, channel);
-    char scope[SCOPE_BYTES];
-    if (msg->type == IPC_HELLO)
-        on_hello(s, msg->text);
-    else if (msg->type == IPC_FORKED)
-        worker_forked(s, msg->id, msg->pid, packet);
-    else if (msg->type == IPC_READY)
-        worker_ready(s, msg->id, msg->pid, packet);
-    else if (msg->type == IPC_FAILED)
-        worker_failed(s, msg, packet->pid);
-    else
-        log_warn(scope_of(s, scope), "app.protocol",
-                 "process %d sent message %d, which it may not send", packet->pid, (int)msg->type);
+    const char *why = obey(s, msg, packet);
+    if (why)
+        break_off(s, why);
 }
 
 static void on_closed(struct channel *c, const char *why)
 {
     struct spawner *s = CONTAINER_OF(c, struct spawner, channel);
-    char scope[SCOPE_BYTES];
     if (s->state == SPAWNER_ENDED)
         return;
-    if (why)
-        log_warn(scope_of(s, scope), "app.protocol", "the spawner %d or one of its workers %s",
-                 s->child.pid, why);
     s->is_lost = !why && s->state == SPAWNER_UP;
     // Without a channel it is of no use; most probably it is about to end.
     if (why)
-        spawner_kill(s);
+        break_off(s, why);
     else
         spawner_leave(s);
 }

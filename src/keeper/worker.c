@@ -37,6 +37,7 @@
 #include "keeper/spawner.h"
 #include "keeper/state.h"
 #include "log/log.h"
+#include "os/closer.h"
 #include "os/family.h"
 #include "os/proc.h"
 
@@ -120,7 +121,8 @@ static void free_worker(struct worker *w)
     loop_timer_stop(&w->timer);
     drop_output(w);
     drop_spawner(w);
-    fd_close(&w->ready_fd);
+    closer_close_stream(&w->ready_fd);
+    fd_close(&w->errors);
     fd_close(&w->server);
     boards_leave(app->board, w->index);
     list_remove(&w->node);
@@ -221,7 +223,7 @@ static void hand_over(struct worker *w)
     loop_timer_stop(&w->timer);
     server_send(keeper_of(w), &msg, fds, fds[1] == FD_NONE ? 1 : 2);
     fd_close(&fds[1]);
-    fd_close(&w->ready_fd);
+    closer_close(&w->ready_fd, 1); // the server may have closed its own by now
     drop_output(w);
     drop_spawner(w);
 }
@@ -231,7 +233,7 @@ static void check_ready(struct worker *w)
 {
     char text[WHY_BYTES];
     if (w->is_told || w->is_killed) {
-        fd_close(&w->ready_fd);
+        closer_close_stream(&w->ready_fd);
         return;
     }
     uid_t user = apps_user(w->app);
@@ -306,15 +308,15 @@ static void on_lines(struct output *o, struct str lines)
     server_log(keeper_of(w), w->app->plan->name, w->child.pid, lines);
 }
 
-static void open_output(struct worker *w, struct fd_received *packet)
+static void open_output(struct worker *w)
 {
     w->output = mem_new(struct worker_output);
     w->output->worker = w;
     w->output->output.on_lines = on_lines;
-    if (packet->fd_count < 1)
+    if (w->errors == FD_NONE)
         return;
-    int fd = packet->fds[0];
-    packet->fds[0] = FD_NONE;
+    int fd = w->errors;
+    w->errors = FD_NONE;
     // Without it the worker can live; only its last words are not known.
     (void)!output_open(&w->output->output, keeper_of(w)->loop, fd);
 }
@@ -348,7 +350,8 @@ static void retry(struct worker *w)
     w->is_retry = true;
     w->state = WORKER_WAITING;
     loop_timer_stop(&w->timer);
-    fd_close(&w->ready_fd);
+    closer_close_stream(&w->ready_fd);
+    fd_close(&w->errors);
     fd_close(&w->server);
     w->server_pid = 0;
     drop_spawner(w);
@@ -362,6 +365,7 @@ void worker_start(struct app *app, uint32_t id, uint32_t index)
     w->id = id;
     w->index = index;
     w->ready_fd = FD_NONE;
+    w->errors = FD_NONE;
     w->server = FD_NONE;
     w->child.on_ending = on_ending;
     w->child.on_ended = on_ended;
@@ -375,12 +379,18 @@ void worker_fork(struct worker *w)
 {
     ASSERT(w->state == WORKER_WAITING && w->spawner);
     struct ipc_msg msg = {.type = IPC_FORK, .id = w->id, .index = w->index};
+    // The pipe is made here and the end to read given to nobody: a user's process could make reads
+    // from it block. Without one the worker can live.
+    int pipe[2] = {FD_NONE, FD_NONE};
+    size_t count = fd_pipe(pipe) == 0 ? 1 : 0;
+    w->errors = pipe[0];
     w->state = WORKER_FORKING;
     set_timer(w, w->app->plan->start_ms);
-    channel_send(&w->spawner->channel, &msg, NULL, 0);
+    channel_send(&w->spawner->channel, &msg, &pipe[1], count);
+    fd_close(&pipe[1]);
 }
 
-void worker_forked(struct spawner *s, uint32_t id, pid_t pid, struct fd_received *packet)
+const char *worker_forked(struct spawner *s, uint32_t id, pid_t pid)
 {
     struct keeper *k = s->app->k;
     struct worker *w = find(s, id, 0);
@@ -388,10 +398,9 @@ void worker_forked(struct spawner *s, uint32_t id, pid_t pid, struct fd_received
     int status;
     if (!w) {
         // A process that is what it says finds its connection closed, and ends.
-        refuse(s, id, "it was not asked to fork it");
-        return;
+        return "has forked a worker that it was not asked for";
     }
-    open_output(w, packet);
+    open_output(w);
     if (!is_stranger(s, pid, why)) {
         child_add(&k->children, &w->child, pid);
         w->state = WORKER_BOOTING;
@@ -405,6 +414,7 @@ void worker_forked(struct spawner *s, uint32_t id, pid_t pid, struct fd_received
         refuse(s, id, why);
         fail_and_free(w, IPC_STAGE_IDENTITY, 0, str_c(why));
     }
+    return NULL;
 }
 
 // Notes who serves: nobody is held here, and killed later, who does not run as the app's user. The
@@ -423,13 +433,15 @@ static void note_server(struct worker *w, pid_t pid)
         fd_close(&w->server);
 }
 
-void worker_ready(struct spawner *s, uint32_t id, pid_t pid, struct fd_received *packet)
+const char *worker_ready(struct spawner *s, uint32_t id, pid_t pid, struct fd_received *packet)
 {
+    if (packet->fd_count > 0 && !fd_is_stream(packet->fds[0]))
+        return "has sent as its connection what is no Unix stream socket";
     struct worker *w = find(s, id, packet->pid);
     if (!w)
         w = find_booting(s, id); // by another process: its identity is wrong
     if (!w || w->ready_fd != FD_NONE || packet->fd_count < 1)
-        return; // late, or twice: the descriptor is closed, which the sender sees
+        return NULL; // late, or twice: the descriptor is closed, which the sender sees
     w->ready_fd = packet->fds[0];
     packet->fds[0] = FD_NONE;
     w->ready_pid = packet->pid;
@@ -437,6 +449,7 @@ void worker_ready(struct spawner *s, uint32_t id, pid_t pid, struct fd_received 
     note_server(w, pid);
     if (w->state == WORKER_BOOTING)
         check_ready(w);
+    return NULL;
 }
 
 void worker_failed(struct spawner *s, const struct ipc_msg *msg, pid_t sender)
@@ -475,6 +488,13 @@ void worker_fail(struct worker *w, enum ipc_stage stage, int32_t status, struct 
         kill_now(w);
         return;
     }
+}
+
+void worker_lose_channel(struct spawner *s, const char *why)
+{
+    list_foreach(&s->app->workers, struct worker, node, w)
+        if (w->spawner == s && w->state == WORKER_BOOTING)
+            worker_fail(w, IPC_STAGE_IDENTITY, 0, str_c(why));
 }
 
 void worker_lose_spawner(struct spawner *s, int status)

@@ -39,6 +39,7 @@ struct worker {
     struct child child;
     struct loop_timer timer;      // until READY: start is overdue; then: it is killed
     struct worker_output *output; // stderr, while BOOTING
+    int errors;                   // to read its stderr, while FORKING
     // A READY that came before FORKED.
     int ready_fd;
     pid_t ready_pid;
@@ -55,13 +56,15 @@ void worker_start(struct app *app, uint32_t id, uint32_t index);
 // worker_fork has the spawner fork a worker that waits.
 void worker_fork(struct worker *w);
 
-// worker_forked: the spawner says that `pid` is the worker of that id. `packet` holds its stderr.
-void worker_forked(struct spawner *s, uint32_t id, pid_t pid, struct fd_received *packet);
+// worker_forked: the spawner says that `pid` is the worker of that id. NULL, or how it has broken
+// the protocol.
+MUST_USE const char *worker_forked(struct spawner *s, uint32_t id, pid_t pid);
 
 // worker_ready: somebody on the spawner's channel says to be the worker of that id, or (with the
 // number of another process in `pid`) to stand for the one that serves. `packet` holds the server's
-// end of its connection and who the sender is.
-void worker_ready(struct spawner *s, uint32_t id, pid_t pid, struct fd_received *packet);
+// end of its connection and who the sender is. NULL, or how it has broken the protocol.
+MUST_USE const char *worker_ready(struct spawner *s, uint32_t id, pid_t pid,
+                                  struct fd_received *packet);
 
 // worker_failed: the worker, or its spawner for it, says why it can't start.
 void worker_failed(struct spawner *s, const struct ipc_msg *msg, pid_t sender);
@@ -69,6 +72,9 @@ void worker_failed(struct spawner *s, const struct ipc_msg *msg, pid_t sender);
 // worker_fail tells the server that the start has failed and ends what there is of the worker. It
 // may be freed.
 void worker_fail(struct worker *w, enum ipc_stage stage, int32_t status, struct str text);
+
+// worker_lose_channel: the spawner's channel has been closed, and READY cannot come any more.
+void worker_lose_channel(struct spawner *s, const char *why);
 
 // worker_lose_spawner: the spawner has ended. Workers that it was just asked for are asked of
 // another one, once; others that have no process fail.

@@ -9,13 +9,23 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "os/closer.h"
 
 #define IOV_MAX_USED 16
 
-// Room for the ancillary data of one packet, aligned as the kernel wants it.
+#ifndef SCM_PIDFD
+# define SCM_PIDFD 4
+#endif
+
+// Room for the ancillary data of one packet, aligned as the kernel wants it. Descriptors that do
+// not fit would be closed by the kernel, in this thread; OTHER_BYTES is for what the holders of a
+// socket can ask for besides (a security label).
+#define OTHER_BYTES 1024
+
 union control {
     struct cmsghdr align;
-    char room[CMSG_SPACE(sizeof(int) * FD_PASS_MAX) + CMSG_SPACE(sizeof(struct ucred))];
+    char room[CMSG_SPACE(sizeof(int) * FD_TAKE_MAX) + CMSG_SPACE(sizeof(struct ucred))
+              + CMSG_SPACE(sizeof(int)) + OTHER_BYTES];
 };
 
 static int set_flag(int fd, int get, int set, int flag, bool on)
@@ -31,8 +41,8 @@ static int set_flag(int fd, int get, int set, int flag, bool on)
 
 static void close_all(struct fd_received *r)
 {
-    while (r->fd_count > 0)
-        fd_close(&r->fds[--r->fd_count]);
+    closer_close(r->fds, r->fd_count);
+    r->fd_count = 0;
 }
 
 static void take_control(struct msghdr *msg, struct fd_received *r)
@@ -45,6 +55,10 @@ static void take_control(struct msghdr *msg, struct fd_received *r)
             ASSERT(bytes <= sizeof r->fds);
             memcpy(r->fds, CMSG_DATA(c), bytes);
             r->fd_count = bytes / sizeof(int);
+        } else if (c->cmsg_type == SCM_PIDFD) {
+            int pidfd; // nobody here has asked for it
+            memcpy(&pidfd, CMSG_DATA(c), sizeof pidfd);
+            fd_close(&pidfd);
         } else if (c->cmsg_type == SCM_CREDENTIALS) {
             struct ucred cred;
             memcpy(&cred, CMSG_DATA(c), sizeof cred);
@@ -216,4 +230,38 @@ int fd_pass_credentials(int fd)
 {
     int on = 1;
     return setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ? -errno : 0;
+}
+
+ssize_t fd_receive_bytes(int fd, void *room, size_t size)
+{
+    struct iovec iov = {.iov_base = room, .iov_len = size};
+    union control control;
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = control.room,
+                         .msg_controllen = sizeof control.room};
+    ssize_t got;
+    do
+        got = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return -errno;
+    if (msg.msg_controllen == 0)
+        return got;
+    struct fd_received found = {0};
+    take_control(&msg, &found);
+    if (found.fd_count == 0)
+        return got;
+    close_all(&found);
+    return -EPROTO;
+}
+
+bool fd_is_stream(int fd)
+{
+    int domain;
+    int type;
+    socklen_t domain_len = sizeof domain;
+    socklen_t type_len = sizeof type;
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_len) == 0 && domain == AF_UNIX
+           && getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) == 0 && type == SOCK_STREAM;
 }

@@ -11,7 +11,8 @@
 #include "base/str.h"
 
 #define FD_NONE     (-1)
-#define FD_PASS_MAX 16 // descriptors in one message of fd_send
+#define FD_PASS_MAX 16  // descriptors in one message of fd_send
+#define FD_TAKE_MAX 253 // in one that comes: as many as the kernel lets anybody send
 
 // fd_close closes *fd if it is open and sets it to FD_NONE.
 void fd_close(int *fd);
@@ -57,7 +58,7 @@ MUST_USE int fd_send(int fd, struct str bytes, const int *fds, size_t fd_count);
 // What fd_receive found besides the bytes.
 struct fd_received {
     size_t len;           // bytes of the packet; 0 with result 1: end of file
-    int fds[FD_PASS_MAX]; // owned by the caller, close-on-exec
+    int fds[FD_TAKE_MAX]; // owned by the caller, close-on-exec
     size_t fd_count;
     bool lost; // some could not be taken for lack of descriptors: none of them is here
     pid_t pid; // sender's pid and uid when SO_PASSCRED is on, else 0 and (uid_t)-1
@@ -65,8 +66,18 @@ struct fd_received {
 };
 
 // fd_receive takes one packet. 1: *out is filled (len 0: peer has closed). 0: nothing there now.
-// Negative: -errno; -EMSGSIZE when the packet was longer than `size` (its descriptors are closed).
+// Negative: -errno; -EMSGSIZE when the packet was longer than `size` (closer.h has its
+// descriptors).
 MUST_USE int fd_receive(int fd, void *room, size_t size, struct fd_received *out);
+
+// fd_receive_bytes reads once from a Unix stream socket whose other holders are not to be trusted:
+// it never blocks, whatever they do to the socket's flags, and descriptors that come with the bytes
+// end in closer.h instead of in this thread. Count (0: end of file) or -errno; -EPROTO when
+// descriptors came.
+MUST_USE ssize_t fd_receive_bytes(int fd, void *room, size_t size);
+
+// fd_is_stream tells whether it is a Unix stream socket. It never blocks, which looks at files may.
+bool fd_is_stream(int fd);
 
 // fd_pass_credentials asks for the sender's credentials with each packet (SO_PASSCRED). 0 or
 // -errno.

@@ -321,7 +321,7 @@ ssize_t sock_peek(int fd, void *room, size_t size)
 
 ssize_t sock_send(int fd, const struct iovec *iov, size_t count, bool more)
 {
-    int flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0);
+    int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0);
     // The kernel only reads the pieces; struct msghdr has no const for them.
     struct iovec pieces[SEND_PIECES_MAX];
     if (count > SEND_PIECES_MAX)

@@ -67,10 +67,12 @@ MUST_USE int sock_connect(const struct sock_addr *addr);
 MUST_USE ssize_t sock_peek(int fd, void *room, size_t size);
 
 // sock_send writes several pieces (at most 16 are used) without raising SIGPIPE; `more` tells the
-// kernel that bytes of the same answer follow at once (MSG_MORE). Count or -errno.
+// kernel that bytes of the same answer follow at once (MSG_MORE). It never blocks, whatever other
+// holders of the socket do to its flags. Count or -errno.
 MUST_USE ssize_t sock_send(int fd, const struct iovec *iov, size_t count, bool more);
 
-// sock_sendfile sends up to `count` bytes of `file` from *offset, which it advances. Count (0: the
+// sock_sendfile sends up to `count` bytes of `file` from *offset, which it advances. Only for
+// sockets that are ours alone: it blocks when somebody has switched off O_NONBLOCK. Count (0: the
 // file has ended early) or -errno.
 MUST_USE ssize_t sock_sendfile(int fd, int file, off_t *offset, size_t count);
 

@@ -56,12 +56,12 @@ enum ipc_type {
     IPC_REOPEN_LOGS, // id
 
     // keeper -> spawner
-    IPC_FORK,  // id, index: the worker's place on the scoreboard
+    IPC_FORK,  // id, index: the worker's place on the scoreboard; fd: its stderr, may be lacking
     IPC_LEAVE, // exit; workers stay
 
     // spawner and workers -> keeper
     IPC_HELLO,  // text: JSON about the runtime ({"runtime":"godwit-php","version":...,"ini":[...]})
-    IPC_FORKED, // id, pid; fd: read end of the worker's stderr
+    IPC_FORKED, // id, pid
     IPC_READY,  // id, pid; fd: server's end of the LSAPI connection
     IPC_FAILED, // id, stage, status: errno or 0, text
 

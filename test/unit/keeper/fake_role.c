@@ -219,25 +219,25 @@ static void run_worker(uint32_t id, int gate, int told)
     fd_close(&pair[0]);
     close(CHANNEL);
     fd_close(&told);
+    signal(SIGPIPE, SIG_IGN); // the test may have closed the other end already
     fputs("booted\n", stderr);
     echo(pair[1]);
     _exit(0);
 }
 
 // Forks twice, so that the worker becomes the keeper's child; waits for that.
-static void fork_worker(uint32_t id)
+static void fork_worker(uint32_t id, int *errors)
 {
-    int errors[2];
     int gate[2];
     int number[2];
     int told[2]; // "late": ends when READY was said
-    if (fd_pipe(errors) < 0 || fd_pipe(gate) < 0 || fd_pipe(number) < 0 || fd_pipe(told) < 0)
+    if (fd_pipe(gate) < 0 || fd_pipe(number) < 0 || fd_pipe(told) < 0)
         _exit(96);
     pid_t between = fork();
     if (between == 0) {
         pid_t worker = fork();
         if (worker == 0) {
-            dup2(errors[1], 2);
+            dup2(*errors, 2);
             fd_close(&gate[1]);
             fd_close(&told[0]);
             run_worker(id, gate[0], told[1]);
@@ -245,7 +245,7 @@ static void fork_worker(uint32_t id)
         _exit(fd_write_all(number[1], str_n((const char *)&worker, sizeof worker)) < 0);
     }
     waitpid(between, NULL, 0);
-    fd_close(&errors[1]);
+    fd_close(errors);
     fd_close(&told[1]);
     pid_t pid = 0;
     if (fd_read(number[0], &pid, sizeof pid) != (ssize_t)sizeof pid)
@@ -255,17 +255,16 @@ static void fork_worker(uint32_t id)
         _exit(98);
     if (is_mode("lie"))
         pid = getppid();
-    say(&(struct ipc_msg){.type = IPC_FORKED, .id = id, .pid = pid}, &errors[0], 1);
+    say(&(struct ipc_msg){.type = IPC_FORKED, .id = id, .pid = pid}, NULL, 0);
     for (int i = 0; i < 2; i++) {
-        fd_close(&errors[i]);
         fd_close(&gate[i]);
         fd_close(&number[i]);
         fd_close(&told[i]);
     }
 }
 
-// Says of all children of the keeper that they are workers: of an id that nobody gave, and the one
-// that belongs to somebody else of the id that was asked for.
+// Says of a child of the keeper that belongs to somebody else that it is the worker that was asked
+// for, and then the worker of an id that nobody gave.
 static void steal(uint32_t id)
 {
     pid_t victim = 0;
@@ -275,15 +274,15 @@ static void steal(uint32_t id)
         pid_t pid = str_to_u64(str_c(entry->d_name), &number) ? (pid_t)number : 0;
         if (pid == 0 || family_parent(pid) != getppid())
             continue;
-        say(&(struct ipc_msg){.type = IPC_FORKED, .id = 0xdeadbeef, .pid = pid}, NULL, 0);
         if (family_runs_as(pid, USER_WRONG))
             victim = pid;
     }
     closedir(dir);
     say(&(struct ipc_msg){.type = IPC_FORKED, .id = id, .pid = victim}, NULL, 0);
+    say(&(struct ipc_msg){.type = IPC_FORKED, .id = 0xdeadbeef, .pid = victim}, NULL, 0);
 }
 
-static void obey_fork(uint32_t id)
+static void obey_fork(uint32_t id, int *errors)
 {
     if (is_mode("steal")) {
         steal(id);
@@ -299,7 +298,7 @@ static void obey_fork(uint32_t id)
                 .type = IPC_FAILED, .id = id, .stage = IPC_STAGE_FORK, .status = EAGAIN},
             NULL, 0);
     else
-        fork_worker(id);
+        fork_worker(id, errors);
 }
 
 static int run_spawner(void)
@@ -331,7 +330,7 @@ static int run_spawner(void)
         if (!ipc_decode(str_n(room, packet.len), &msg) || msg.type == IPC_LEAVE)
             break;
         else if (msg.type == IPC_FORK)
-            obey_fork(msg.id);
+            obey_fork(msg.id, packet.fds);
     return 0;
 }
 

@@ -46,7 +46,7 @@ struct rig {
     // The last message of rig_expect.
     char room[IPC_BYTES_MAX];
     struct ipc_msg msg;
-    int fds[FD_PASS_MAX];
+    int fds[FD_TAKE_MAX];
     size_t fd_count;
 };
 

@@ -550,6 +550,7 @@ static void strangers_are_not_taken_for_workers(void **state)
     assert_true(family_runs_as(stray, 65534)); // and was not killed
     assert_true(rig_log_has(r, "keeper.refused [app evil]"));
     rig_stop(r);
+    assert_true(rig_log_has(r, "app.protocol [app evil]"));
 }
 
 #define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)

@@ -68,22 +68,38 @@ bool driver_expect(struct driver *d, enum ipc_type type, struct ipc_msg *out, in
     return out->type == type;
 }
 
-bool driver_order(struct driver *d, enum ipc_type type, uint32_t id, uint32_t index)
+static bool order(struct driver *d, enum ipc_type type, uint32_t id, uint32_t index, int fd)
 {
     struct ipc_msg msg = {.type = type, .id = id, .index = index};
     size_t len = ipc_encode(&msg, d->room);
-    return len && fd_send(d->channel, str_n(d->room, len), NULL, 0) == 0;
+    return len && fd_send(d->channel, str_n(d->room, len), &fd, fd == FD_NONE ? 0 : 1) == 0;
+}
+
+bool driver_order(struct driver *d, enum ipc_type type, uint32_t id, uint32_t index)
+{
+    return order(d, type, id, index, FD_NONE);
+}
+
+bool driver_fork(struct driver *d, uint32_t id, struct ipc_msg *out_forked, int *out_errors)
+{
+    int errors[2];
+    if (fd_pipe(errors) < 0)
+        return false;
+    *out_errors = errors[0];
+    bool is_asked = order(d, IPC_FORK, id, id, errors[1]);
+    fd_close(&errors[1]);
+    return is_asked && driver_expect(d, IPC_FORKED, out_forked, NULL) && out_forked->id == id;
 }
 
 bool driver_worker_start(struct driver *d, uint32_t id, struct driver_worker *out)
 {
     struct ipc_msg forked, ready;
     *out = (struct driver_worker){.conn = FD_NONE, .errors = FD_NONE};
-    if (!driver_order(d, IPC_FORK, id, id) || !driver_expect(d, IPC_FORKED, &forked, &out->errors)
-        || forked.id != id || !driver_expect(d, IPC_READY, &ready, &out->conn) || ready.id != id)
+    if (!driver_fork(d, id, &forked, &out->errors)
+        || !driver_expect(d, IPC_READY, &ready, &out->conn) || ready.id != id)
         return false;
     out->pid = forked.pid;
-    return forked.pid == ready.pid && out->conn != FD_NONE && out->errors != FD_NONE;
+    return forked.pid == ready.pid && out->conn != FD_NONE;
 }
 
 int driver_wait(pid_t pid)

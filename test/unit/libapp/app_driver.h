@@ -62,6 +62,9 @@ MUST_USE bool driver_expect(struct driver *d, enum ipc_type type, struct ipc_msg
 // driver_order sends an order.
 MUST_USE bool driver_order(struct driver *d, enum ipc_type type, uint32_t id, uint32_t index);
 
+// driver_fork asks for a worker and waits for FORKED; *out_errors is the end to read its stderr.
+bool driver_fork(struct driver *d, uint32_t id, struct ipc_msg *out_forked, int *out_errors);
+
 // driver_worker_start orders a worker and waits until it is ready.
 MUST_USE bool driver_worker_start(struct driver *d, uint32_t id, struct driver_worker *out);
 

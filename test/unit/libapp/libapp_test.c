@@ -277,8 +277,7 @@ static void boot_failures_are_told(void **unused)
     struct buf text = {0};
     int errors;
     start((const char *const[]){"HELLO_BOOT=fail", NULL});
-    assert_true(driver_order(&driver, IPC_FORK, 5, 0));
-    assert_true(driver_expect(&driver, IPC_FORKED, &msg, &errors));
+    assert_true(driver_fork(&driver, 5, &msg, &errors));
     pid_t pid = msg.pid;
     assert_true(driver_expect(&driver, IPC_FAILED, &msg, NULL));
     assert_int_equal(msg.id, 5);
