@@ -525,12 +525,14 @@ static bool watch_new(struct pool_worker *w, int32_t pid, int fd)
     w->slot.fd = fd;
     w->slot.worker_pid = pid;
     struct loop *loop = pool_state.control->loop;
-    int rc = loop_watch_start(loop, &w->slot.watch, fd, POLL_READ | POLL_WRITE);
+    int rc = fd_set_nonblock(fd, true);
+    if (rc == 0)
+        rc = loop_watch_start(loop, &w->slot.watch, fd, POLL_READ | POLL_WRITE);
     if (rc == 0)
         return true;
     char text[128];
     int len =
-        snprintf(text, sizeof text, "its connection cannot be watched: %s", strerrordesc_np(-rc));
+        snprintf(text, sizeof text, "its connection cannot be used: %s", strerrordesc_np(-rc));
     ASSERT(len > 0);
     struct pool *p = w->pool;
     count_failure(p, w, str_n(text, (size_t)len < sizeof text ? (size_t)len : sizeof text - 1));
@@ -542,7 +544,7 @@ static bool watch_new(struct pool_worker *w, int32_t pid, int fd)
 void pool_ready(struct str app, uint32_t id, int32_t pid, int fd)
 {
     struct pool_worker *w = lock_worker(app, id);
-    if (!w || w->state != POOL_WORKER_STARTING || fd_set_nonblock(fd, true) < 0) {
+    if (!w || w->state != POOL_WORKER_STARTING) {
         closer_close_stream(&fd);
         if (w)
             pool_state_unlock();

@@ -9,9 +9,11 @@
 #include "app/pool_room.h"
 #include "base/assert.h"
 #include "base/mem.h"
+#include "base/wr.h"
 #include "os/closer.h"
 #include "os/fd.h"
 #include "os/random.h"
+#include "wire/lsapi.h"
 
 static void set_state(struct pool_worker *w, enum pool_worker_state state)
 {
@@ -39,15 +41,29 @@ static void look_at_idle(struct pool_worker *w)
     pool_worker_part(w, POOL_WORKER_DETACHED, pool_state_now_us() + w->pool->set.detached_us);
 }
 
-// One that went on working says REQ_RECEIVED when it is done, or closes.
+static bool is_received(struct str bytes)
+{
+    char room[LSAPI_HEAD_BYTES];
+    struct wr w = {.ptr = room, .size = sizeof room};
+    lsapi_put_packet(&w, LSAPI_REQ_RECEIVED, 0);
+    return str_eq(bytes, wr_view(&w));
+}
+
+// One that went on working says REQ_RECEIVED when it is done, and nothing else, or closes.
 static void look_at_detached(struct pool_worker *w)
 {
-    char packet[64];
+    char packet[2 * LSAPI_HEAD_BYTES];
     ssize_t count = recv(w->slot.fd, packet, sizeof packet, MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (count <= 0 || w->killed) {
         pool_worker_part(w, POOL_WORKER_DETACHED, w->kill_us);
+        return;
+    }
+    if (!is_received(str_n(packet, (size_t)count))) {
+        pool_state_tell(w->pool, "worker %d is let go: it says what it may not between requests",
+                        (int)w->slot.worker_pid);
+        pool_worker_part(w, POOL_WORKER_RETIRING, pool_state_now_us() + w->pool->set.stop_us);
         return;
     }
     w->kill_us = POOL_NEVER;

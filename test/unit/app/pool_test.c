@@ -150,7 +150,7 @@ static void a_worker_that_can_not_be_watched_is_a_failed_start(void **state)
     play_look();
     pool_ready(STR("shop"), play.processes[0].id, 1, unwatchable());
     play_look();
-    assert_true(str_starts(play_report(&a)->failure, STR("its connection cannot be watched: ")));
+    assert_true(str_starts(play_report(&a)->failure, STR("its connection cannot be used: ")));
     assert_int_equal(play.starts, 1);
     assert_true(play.clients[0].waits);
     play_pass(POOL_BACKOFF_MIN_US);
@@ -421,6 +421,60 @@ static void a_detached_worker_comes_back(void **state)
     arena_done(&a);
 }
 
+// Anything else would be read as the answer to the next request.
+static void a_detached_worker_that_says_something_else(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+    } CASES[] = {
+        {"x", 1},
+        {"LS\7\0\10\0\0", 7},
+        {"LS\7\0\10\0\0\0x", 9},
+        {"LS\5\0\10\0\0\0", 8},
+        {"LS\7\0\10\0\0\0LS\5\0\10\0\0\0", 16},
+    };
+
+    play_close_case(state);
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct arena a = {0};
+        play_open_case(state);
+        play_ask(&play.clients[0]);
+        play_look();
+        play_ready(&play.processes[0]);
+        play_give(&play.clients[0], SLOT_DETACHED);
+        ssize_t count = write(play.processes[0].peer, CASES[i].bytes, CASES[i].len);
+        assert_int_equal(count, CASES[i].len);
+        play_look();
+        assert_string_equal(play_report(&a)->workers[0].state, "retiring");
+        assert_true(play_has_left(&play.processes[0]));
+        play_pass(3600 * SECOND_US);
+        assert_int_equal(play.kills, 1);
+        arena_done(&a);
+        play_close_case(state);
+    }
+    play_open_case(state);
+}
+
+// A connection of no use: the worker goes, and the start counts as failed.
+static void a_descriptor_that_cannot_be_used(void **state)
+{
+    struct arena a = {0};
+    (void)state;
+    play_ask(&play.clients[0]);
+    play_look();
+    int fd = open("/", O_PATH | O_CLOEXEC);
+    assert_true(fd >= 0);
+    pool_ready(play.processes[0].app, play.processes[0].id, 77, fd);
+    assert_string_equal(play_report(&a)->workers[0].state, "retiring");
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    play_pass(SECOND_US);
+    assert_int_equal(play.starts, 2); // another one is tried for who waits
+    play_pass(3600 * SECOND_US);
+    assert_int_equal(play.kills, 1);
+    arena_done(&a);
+}
+
 // Its connection is no promise: it counts, and is killed when its time has come.
 static void a_detached_worker_may_close_or_stay_away(void **state)
 {
@@ -495,6 +549,8 @@ int main(void)
         PLAY_CASE(a_worker_whose_client_has_gone),
         PLAY_CASE(detached_workers_count),
         PLAY_CASE(a_detached_worker_comes_back),
+        PLAY_CASE(a_detached_worker_that_says_something_else),
+        PLAY_CASE(a_descriptor_that_cannot_be_used),
         PLAY_CASE(a_detached_worker_may_close_or_stay_away),
         PLAY_CASE(an_idle_worker_that_closes_is_not_given_out),
         PLAY_CASE(death_is_known_before_the_slot_comes_back),
