@@ -14,8 +14,6 @@
 #include "base/mem.h"
 #include "os/fd.h"
 
-#define STACK_BYTES ((size_t)64 * 1024)
-
 struct batch {
     size_t count;
     int fds[];
@@ -45,7 +43,6 @@ static int start(struct batch *b)
     if (rc)
         return -rc;
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    (void)pthread_attr_setstacksize(&attr, STACK_BYTES); // too small for the system: its own
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     rc = pthread_create(&thread, &attr, run, b);

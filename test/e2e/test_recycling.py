@@ -107,3 +107,13 @@ def test_memory_max(app):
         wait.until(lambda: app.app("a")["held_by"] == "memory_max", 5, "it is said why there is only one")
         assert len([w for w in workers(app, "a") if w["state"] != "retiring"]) == 1
     assert load.failures == []
+
+
+def test_keeper_keeps_nothing_of_past_workers(app):
+    app.php("workers 1..1; requests 2;")
+    assert app.get("/hello.php").status == 200
+    before = len(os.listdir(f"/proc/{app.pid}/fd"))
+    for _ in range(80):
+        assert app.get("/hello.php").status == 200
+    assert app.status()["metrics"]["workers_recycled"] >= 20
+    wait.until(lambda: len(os.listdir(f"/proc/{app.pid}/fd")) <= before + 3, 5, "their descriptors are closed")
