@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from support import proc, wait
-from support.http import Closed, multipart
+from support.any_php import dies_behind_a_child
+from support.http import multipart
 from support.load import Load
 from support.server import GODWIT, IS_ROOT
 
@@ -159,24 +160,8 @@ def test_scaling_and_idle(lsphp, godwit):
 
 
 def test_killed_behind_a_child(lsphp, godwit):
-    """A child in the background has the connection too: the worker's end counts, and what it wrote before it."""
-    godwit.file("die.php", f"""<?php if (isset($_GET['part'])) {{ echo str_repeat('p', 100000); flush(); }}
-        exec("sh -c 'while [ ! -e {godwit.data}/open ]; do sleep 0.05; done' >/dev/null 2>&1 & echo $!", $out);
-        if (!preg_grep('/^socket:/', array_map('readlink', glob("/proc/$out[0]/fd/*")))) exit('it has none');
-        posix_kill(getmypid(), 9);""")
     lsphp("workers 0..2; request_time 300s; env STANDIN_INHERITS 1;")
-    with godwit.connect(30) as c:
-        assert c.get("/die.php").status == 502
-    godwit.stderr.wait(r"backend\.worker_died \[req \w+\] .*in the middle of the request")
-    with godwit.connect(30) as c:
-        c.send(b"GET /die.php?part HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert c.head().status == 200
-        got = 0
-        with pytest.raises(Closed):
-            while True:
-                got += len(c.chunk())
-        assert got == 100000
-    (godwit.data / "open").touch()
+    dies_behind_a_child(godwit, "*", r"backend\.worker_died \[req \w+\] .*in the middle of the request")
 
 
 def test_killed_worker(lsphp, godwit):

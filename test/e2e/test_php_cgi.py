@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support import proc, wait
+from support.any_php import dies_behind_a_child
 from support.http import Closed, multipart
 from support.load import Load
 
@@ -96,24 +97,8 @@ def test_killed(cgi, godwit):
 
 
 def test_killed_behind_a_child(cgi, godwit):
-    """A child in the background has the connection too: php-cgi's end counts, and what it wrote before it."""
-    godwit.file("die.php", f"""<?php if (isset($_GET['part'])) {{ echo str_repeat('p', 100000); flush(); }}
-        exec("sh -c 'while [ ! -e {godwit.data}/open ]; do sleep 0.05; done' >/dev/null 2>&1 & echo $!", $out);
-        if (!preg_grep('/^socket:/', array_map('readlink', glob("/proc/$out[0]/fd/[4-9]")))) exit('it has none');
-        posix_kill(getmypid(), 9);""")
     cgi("workers 1..1; request_time 300s; ini output_buffering 0;")
-    with godwit.connect(30) as c:
-        assert c.get("/die.php").status == 502
-    godwit.stderr.wait("broke off in the middle of an answer, and has ended")
-    with godwit.connect(30) as c:
-        c.send(b"GET /die.php?part HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert c.head().status == 200
-        got = 0
-        with pytest.raises(Closed):
-            while True:
-                got += len(c.chunk())
-        assert got == 100000
-    (godwit.data / "open").touch()
+    dies_behind_a_child(godwit, "[4-9]", "broke off in the middle of an answer, and has ended")
 
 
 def test_request_time(cgi, godwit):
