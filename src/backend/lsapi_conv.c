@@ -24,13 +24,19 @@ union room {
 
 static const char SPARES_OWNER;
 
-static void free_spares(void *data)
+static void empty_spares(void *data)
 {
     struct spares *spares = data;
     struct list_node *node;
     while ((node = list_pop_front(&spares->list)) != NULL)
         mem_free(CONTAINER_OF(node, union room, node));
-    mem_free(spares);
+    spares->count = 0;
+}
+
+static void free_spares(void *data)
+{
+    empty_spares(data);
+    mem_free(data);
 }
 
 static struct spares *spares_of(struct thread *t)
@@ -40,6 +46,7 @@ static struct spares *spares_of(struct thread *t)
         spares = mem_new(struct spares);
         list_init(&spares->list);
         thread_attach(t, &SPARES_OWNER, spares, free_spares);
+        thread_on_rest(t, &SPARES_OWNER, empty_spares);
     }
     return spares;
 }

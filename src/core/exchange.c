@@ -37,8 +37,9 @@ struct spares {
 static const char SPARES_OWNER;
 static void (*control_handle)(struct exchange *ex);
 
-static void empty_spares(struct spares *spares)
+static void empty_spares(void *data)
 {
+    struct spares *spares = data;
     struct list_node *node;
     while ((node = list_pop_front(&spares->list)) != NULL) {
         struct exchange *ex = CONTAINER_OF(node, struct exchange, node);
@@ -61,13 +62,9 @@ static struct spares *spares_of(struct thread *t)
         spares = mem_new(struct spares);
         list_init(&spares->list);
         thread_attach(t, &SPARES_OWNER, spares, free_spares);
+        thread_on_rest(t, &SPARES_OWNER, empty_spares);
     }
     return spares;
-}
-
-void exchange_rest(struct thread *t)
-{
-    empty_spares(spares_of(t));
 }
 
 static struct exchange *take(struct thread *t)

@@ -206,8 +206,5 @@ void exchange_end(struct exchange *ex);
 // exchange_log logs a warning about the exchange that names its site, app and worker.
 void exchange_log(struct exchange *ex, const char *event, struct str text);
 
-// exchange_rest gives the thread's ended exchanges, kept for reuse, back to the heap.
-void exchange_rest(struct thread *t);
-
 // exchange_scope writes "req ID" for log_write. Returns a text in the exchange.
 const char *exchange_scope(struct exchange *ex);

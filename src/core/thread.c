@@ -43,6 +43,9 @@ void thread_done(struct thread *t)
 
 void thread_rest(struct thread *t)
 {
+    for (unsigned i = 0; i < t->attached_count; i++)
+        if (t->attached[i].rest)
+            t->attached[i].rest(t->attached[i].data);
     while (t->blocks) {
         struct free_block *block = t->blocks;
         t->blocks = block->next;
@@ -54,7 +57,23 @@ void thread_rest(struct thread *t)
 void thread_attach(struct thread *t, const void *owner, void *data, void (*free)(void *data))
 {
     ASSERT(t->attached_count < THREAD_ATTACHED_MAX && !thread_attached(t, owner));
-    t->attached[t->attached_count++] = (struct thread_attached){owner, data, free};
+    t->attached[t->attached_count++] =
+        (struct thread_attached){.owner = owner, .data = data, .free = free};
+}
+
+static struct thread_attached *find_attached(struct thread *t, const void *owner)
+{
+    for (unsigned i = 0; i < t->attached_count; i++)
+        if (t->attached[i].owner == owner)
+            return &t->attached[i];
+    return NULL;
+}
+
+void thread_on_rest(struct thread *t, const void *owner, void (*rest)(void *data))
+{
+    struct thread_attached *attached = find_attached(t, owner);
+    ASSERT(attached);
+    attached->rest = rest;
 }
 
 void *thread_attached(const struct thread *t, const void *owner)

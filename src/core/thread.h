@@ -27,6 +27,7 @@ struct thread_attached {
     const void *owner;
     void *data;
     void (*free)(void *data);
+    void (*rest)(void *data); // NULL: has nothing to give back
 };
 
 struct thread {
@@ -57,6 +58,10 @@ void thread_done(struct thread *t);
 // first.
 void thread_attach(struct thread *t, const void *owner, void *data, void (*free)(void *data));
 
+// thread_on_rest has `rest` called by thread_rest for what `owner` has attached: it gives back what
+// is kept for reuse only.
+void thread_on_rest(struct thread *t, const void *owner, void (*rest)(void *data));
+
 // thread_attached returns what `owner` has attached, NULL if nothing.
 void *thread_attached(const struct thread *t, const void *owner);
 
@@ -65,7 +70,8 @@ void *thread_attached(const struct thread *t, const void *owner);
 char *thread_block_take(struct thread *t);
 void thread_block_give(struct thread *t, char *block);
 
-// thread_rest gives the free blocks back to the heap.
+// thread_rest gives back to the heap what is kept for reuse: the free blocks, and what rooms have
+// said by thread_on_rest.
 void thread_rest(struct thread *t);
 
 // thread_date is the value of a Date header now (IMF-fixdate), made once a second.

@@ -72,6 +72,11 @@ static void free_home(void *data)
     mem_free(home);
 }
 
+static void rest_home(void *data)
+{
+    h1_conn_home_rest(data);
+}
+
 static struct h1_home *home_of(struct thread *t)
 {
     struct h1_home *home = thread_attached(t, &HOME_OWNER);
@@ -86,15 +91,9 @@ static struct h1_home *home_of(struct thread *t)
         homes.first = home;
         pthread_mutex_unlock(&homes.lock);
         thread_attach(t, &HOME_OWNER, home, free_home);
+        thread_on_rest(t, &HOME_OWNER, rest_home);
     }
     return home;
-}
-
-void front_rest(struct thread *t)
-{
-    struct h1_home *home = thread_attached(t, &HOME_OWNER);
-    if (home)
-        h1_conn_home_rest(home);
 }
 
 static struct h1_home *home_after(const struct h1_home *home)

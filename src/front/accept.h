@@ -39,9 +39,6 @@ void front_drain(struct thread *t, bool patient);
 // From within an exchange, its own connection is left to end as front_drain says.
 void front_cut(struct thread *t);
 
-// front_rest gives back what the thread keeps of past connections for new ones. Its thread.
-void front_rest(struct thread *t);
-
 // front_connection_count is how many connections of clients the thread has open, control
 // connections left out.
 size_t front_connection_count(const struct thread *t);

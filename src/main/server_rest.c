@@ -7,8 +7,7 @@
 #include "main/server_rest.h"
 
 #include "base/mem.h"
-#include "core/exchange.h"
-#include "front/accept.h"
+#include "core/thread.h"
 
 #define LOOK_US    2000000
 #define QUIET      40  // comings and goings at most, between two looks
@@ -39,8 +38,6 @@ static int64_t count_passed(void)
 static void rest_thread(struct thread *t, void *arg)
 {
     (void)arg;
-    front_rest(t);
-    exchange_rest(t);
     thread_rest(t);
 }
 

@@ -87,6 +87,30 @@ static void what_is_attached_is_freed_in_reverse(void **state)
     assert_string_equal(freed, "ba");
 }
 
+static void on_rest(void *data)
+{
+    *(int *)data += 1;
+}
+
+static void what_is_attached_rests_with_its_thread(void **state)
+{
+    (void)state;
+    static const char OWNERS[2];
+    int rests = 0;
+    char other[] = "o";
+    struct thread t;
+    thread_init(&t, 0, loop, NULL);
+    thread_attach(&t, &OWNERS[0], other, on_free);
+    thread_attach(&t, &OWNERS[1], &rests, on_free);
+    thread_on_rest(&t, &OWNERS[1], on_rest);
+    thread_rest(&t);
+    thread_rest(&t);
+    assert_int_equal(rests, 2);
+    assert_string_equal(other, "o");
+    rests = 0; // an empty text for on_free
+    thread_done(&t);
+}
+
 static void the_date_is_an_http_date(void **state)
 {
     (void)state;
@@ -172,6 +196,7 @@ int main(void)
         cmocka_unit_test(ids_differ),
         cmocka_unit_test(blocks_are_kept_up_to_a_limit),
         cmocka_unit_test(what_is_attached_is_freed_in_reverse),
+        cmocka_unit_test(what_is_attached_rests_with_its_thread),
         cmocka_unit_test(the_date_is_an_http_date),
         cmocka_unit_test(counters_are_summed_by_name),
         cmocka_unit_test(bodies_give_pieces_of_the_size_asked_for),
