@@ -101,7 +101,7 @@ struct pool_worker {
     bool replaces;                  // started for a worn one
     bool leaves;                    // worn, and its replacement is ready
     uint64_t fork_kib;              // anonymous memory that it shares with its spawner
-    uint64_t own_kib;               // the rest, as measured last
+    uint64_t own_kib;               // the rest, as measured last; before that what is typical
     uint64_t measured_us;           // when; of whoever has taken the slot
     uint32_t place;                 // on the scoreboard
     struct pool_busy_facts facts;   // as seen last
@@ -124,16 +124,17 @@ struct pool {
     struct list workers;
     uint32_t counts[POOL_WORKER_STATES];
 
-    uint32_t generation; // counts changes of the digest
-    uint32_t proved;     // the newest generation of which a worker was ready
-    unsigned failures;   // starts in a row
-    uint64_t retry_us;   // no start before it
-    uint64_t start_us;   // what a start takes, measured
-    uint64_t used_us;    // last release or exit
-    uint32_t worn;       // workers that are, and serve until there is another one
-    uint32_t leaving;    // of them, those that have a replacement
-    uint32_t gives_up;   // workers that leave after their request, for other apps
-    const char *held_by; // the limit of all apps that forbade the last start; NULL: none
+    uint32_t generation;  // counts changes of the digest
+    uint32_t proved;      // the newest generation of which a worker was ready
+    unsigned failures;    // starts in a row
+    uint64_t retry_us;    // no start before it
+    uint64_t start_us;    // what a start takes, measured
+    uint64_t typical_kib; // what a worker has of its own, as measured last
+    uint64_t used_us;     // last release or exit
+    uint32_t worn;        // workers that are, and serve until there is another one
+    uint32_t leaving;     // of them, those that have a replacement
+    uint32_t gives_up;    // workers that leave after their request, for other apps
+    const char *held_by;  // the limit of all apps that forbade the last start; NULL: none
 
     enum { POOL_RESTART_NONE, POOL_RESTART_WANTED, POOL_RESTART_PROVING } restart;
 

@@ -124,6 +124,9 @@ struct pool_worker *pool_worker_start(struct pool *p)
     p->may_have_spawner = true;
     pool_state_order(POOL_ORDER_START, p->endpoint.name, w->slot.worker_id);
     metrics_add(&pool_state.control->metrics, workers_started, 1);
+    // Until it is measured it counts like the last one that was: a limit of memory that several new
+    // ones pass unseen is none.
+    pool_room_count(w, p->typical_kib);
     return w;
 }
 
@@ -201,12 +204,14 @@ static void wear(struct pool_worker *w)
 void pool_worker_judge(struct pool_worker *w, uint64_t anon_kib)
 {
     struct pool *p = w->pool;
-    if (anon_kib)
-        pool_room_count(w, anon_kib > w->fork_kib ? anon_kib - w->fork_kib : 0);
+    if (anon_kib) {
+        p->typical_kib = anon_kib > w->fork_kib ? anon_kib - w->fork_kib : 0;
+        pool_room_count(w, p->typical_kib);
+    }
     if (w->worn)
         return;
     uint64_t max_kib = p->set.memory_max_bytes / 1024;
-    if (max_kib && w->own_kib > max_kib) {
+    if (max_kib && anon_kib && w->own_kib > max_kib) {
         pool_state_tell(p,
                         "worker %d is replaced: it has %llu KiB of its own, more than memory (%llu "
                         "KiB), after %llu requests",

@@ -233,6 +233,28 @@ static void memory_max_sends_idle_workers_home(void **state)
     forget_blog();
 }
 
+// Two that are started at once must not pass a limit that one of them has reached before.
+static void new_workers_count_before_they_are_measured(void **state)
+{
+    (void)state;
+    play.limits.memory_max_bytes = 1024 * 1024;
+    play_commit(play_settings());
+    play_ask(&play.clients[0]);
+    play_look();
+    play.processes[0].anon_kib = 1100;
+    play_ready(&play.processes[0]);
+    play_give(&play.clients[0], SLOT_REUSE);
+    play_look();
+    (void)play_end(&play.processes[0], 0);
+    play_ask(&play.clients[0]);
+    play_ask(&play.clients[1]);
+    play_look();
+    assert_int_equal(play.starts, 2);
+    play_ready(&play.processes[1]);
+    play_look();
+    assert_int_equal(play.starts, 2);
+}
+
 static void a_change_rolls(void **state)
 {
     (void)state;
@@ -399,6 +421,7 @@ int main(void)
         PLAY_CASE(the_longest_idle_makes_room),
         PLAY_CASE(a_busy_app_makes_room),
         PLAY_CASE(memory_max_sends_idle_workers_home),
+        PLAY_CASE(new_workers_count_before_they_are_measured),
         PLAY_CASE(a_change_rolls),
         PLAY_CASE(a_restart_proves_before_the_old_ones_leave),
         PLAY_CASE(a_change_while_a_restart_is_proved_goes_on),
