@@ -3,12 +3,19 @@
 // whose request_time is over. See php_runtime.h.
 //
 // The handler may come at any instruction. It reads the engine's frames, allocates nothing and
-// calls only write; what it reads may be half made, so a fault in it just ends the worker, which is
-// about to be killed anyway. The line of the innermost frame is that of the last instruction which
-// the engine has noted: it may be a few statements old.
+// calls only write; what it reads may be half made, so that a fault in it ends the dump, not the
+// worker.
+//
+// Where a frame stands the engine notes only when it calls something. Until then there is chance in
+// the innermost one's note, and its instruction pointer is in a register. What does not point into
+// the function's own instructions is not followed: the dump says "near" and where the function
+// begins. A note that does may be a few statements old.
 #include <php.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "php_runtime.h"
@@ -63,8 +70,52 @@ static void flush(struct line *l)
     l->len = 0;
 }
 
+// Where the engine keeps the innermost frame and its instruction, if that is what runs now.
+struct registers {
+    uintptr_t frame, instruction;
+};
+
+static struct registers read_registers(const void *context)
+{
+    const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;
+#if defined(__x86_64__)
+    return (struct registers){(uintptr_t)machine->gregs[REG_R14],
+                              (uintptr_t)machine->gregs[REG_R15]};
+#elif defined(__aarch64__)
+    return (struct registers){(uintptr_t)machine->regs[27], (uintptr_t)machine->regs[28]};
+#else
+    (void)machine;
+    return (struct registers){0};
+#endif
+}
+
+// The line of an instruction of the function, 0: it is none.
+static uint32_t line_at(const zend_op_array *function, uintptr_t instruction)
+{
+    uintptr_t first = (uintptr_t)function->opcodes;
+    uintptr_t offset = instruction - first;
+    if (instruction < first || offset >= (uintptr_t)function->last * sizeof(zend_op)
+        || offset % sizeof(zend_op))
+        return 0;
+    return function->opcodes[offset / sizeof(zend_op)].lineno;
+}
+
+static uint32_t line_of(const zend_execute_data *frame, const struct registers *now)
+{
+    const zend_op_array *function = &frame->func->op_array;
+    uint32_t line = 0;
+    if (now->frame == (uintptr_t)frame)
+        line = line_at(function, now->instruction);
+    if (!line)
+        line = line_at(function, (uintptr_t)frame->opline);
+    if (!line && frame->opline == EG(exception_op))
+        line = line_at(function, (uintptr_t)EG(opline_before_exception));
+    return line;
+}
+
 // "#1 /srv/a.php:12 in Shop::total()"
-static void put_frame(struct line *l, uint32_t number, const zend_execute_data *frame)
+static void put_frame(struct line *l, uint32_t number, const zend_execute_data *frame,
+                      const struct registers *now)
 {
     const zend_function *f = frame->func;
     bool is_script = ZEND_USER_CODE(f->type);
@@ -72,9 +123,11 @@ static void put_frame(struct line *l, uint32_t number, const zend_execute_data *
     put_number(l, number);
     put_text(l, " ");
     if (is_script) {
+        uint32_t line = line_of(frame, now);
+        put_text(l, line ? "" : "near ");
         put_name(l, f->op_array.filename);
         put_text(l, ":");
-        put_number(l, frame->opline ? frame->opline->lineno : 0);
+        put_number(l, line ? line : f->op_array.line_start);
     } else {
         put_text(l, "PHP");
     }
@@ -90,35 +143,52 @@ static void put_frame(struct line *l, uint32_t number, const zend_execute_data *
     flush(l);
 }
 
+static sigjmp_buf way_out; // of a fault
+
 static void on_fault(int signal)
 {
     (void)signal;
-    _exit(1);
+    siglongjmp(way_out, 1);
 }
 
-static void on_signal(int signal)
+static void put_frames(struct line *l, const struct registers *now)
+{
+    uint32_t number = 0;
+    const zend_execute_data *frame = EG(current_execute_data);
+    for (; frame && number < FRAMES_MAX; frame = frame->prev_execute_data)
+        if (frame->func)
+            put_frame(l, number++, frame, now);
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context)
 {
     static struct line l;
+    static struct sigaction before[2];
     (void)signal;
+    (void)info;
     struct sigaction fault = {.sa_handler = on_fault};
-    struct sigaction before[2];
+    struct registers now = read_registers(context);
+    sigemptyset(&fault.sa_mask);
     sigaction(SIGSEGV, &fault, &before[0]);
     sigaction(SIGBUS, &fault, &before[1]);
     l.len = 0;
     put_text(&l, engine_request() ? "PHP is here:" : "PHP serves no request");
     flush(&l);
-    uint32_t number = 0;
-    const zend_execute_data *frame = engine_request() ? EG(current_execute_data) : NULL;
-    for (; frame && number < FRAMES_MAX; frame = frame->prev_execute_data)
-        if (frame->func)
-            put_frame(&l, number++, frame);
+    if (sigsetjmp(way_out, 1) == 0) {
+        if (engine_request())
+            put_frames(&l, &now);
+    } else {
+        l.len = 0;
+        put_text(&l, "the rest can't be read");
+        flush(&l);
+    }
     sigaction(SIGSEGV, &before[0], NULL);
     sigaction(SIGBUS, &before[1], NULL);
 }
 
 void backtrace_worker_start(void)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
     sigemptyset(&action.sa_mask);
     sigaction(SIGUSR2, &action, NULL);
 }

@@ -203,6 +203,41 @@ def test_stuck_script_says_where_it_is(hello):
     assert hello.get("/hello.php").status == 200
 
 
+# What computes without a call notes no place of its own: name, script, the line, the function ("": the file itself), who
+# called it.
+SPINS = {
+    "function": ("<?php\nfunction f() {\n    while (true);\n}\nf();", 3, "f()", 5),
+    "counting": ("<?php\nfunction f() {\n    $i = 0;\n    while (true)\n        $i++;\n}\nf();", "[45]", "f()", 7),
+    "closure": ("<?php\n(function () {\n    while (true);\n})();", 3, "{closure}()", 4),
+    "generator": ("<?php\nfunction g() {\n    yield 1;\n    while (true);\n}\nforeach (g() as $x);", 4, "g()", 6),
+    "destructor": ("<?php\nclass C {\n    function __destruct() {\n        while (true);\n    }\n}\n$c = new C;\n$c = null;", 4,
+                   "C::__destruct()", 8),
+    "included": ("<?php\ninclude 'more.inc';", 3, "", 2),
+}
+
+
+@pytest.mark.parametrize("jit", ["off", "tracing", pytest.param("function", marks=pytest.mark.deep)])
+def test_spinning_script_says_where_it_is(hello, jit):
+    hello.file("more.inc", "<?php\n\nwhile (true);")
+    for name, (script, *_) in SPINS.items():
+        hello.file(f"{name}.php", script)
+    hello.php("workers 1..1; request_time 300ms; ini opcache.enable 1; ini opcache.jit_buffer_size 16M; "
+              f"ini opcache.jit {jit};")
+    hello.file("jit.php", "<?php echo json_encode(opcache_get_status(false)['jit']['on']);")
+    assert hello.get("/jit.php").text == ("false" if jit == "off" else "true")
+    for name, (_, line, function, caller) in SPINS.items():
+        pid = int(hello.get("/hello.php").text)
+        assert hello.get(f"/{name}.php").status == 504
+        at = rf"{hello.www}/{'more.inc' if name == 'included' else name + '.php'}:"
+        exact = rf"{at}{line}" + (" in " + re.escape(function) if function else "")
+        near = rf"near {at}\d+" + (" in " + re.escape(function) if function else "")
+        # Compiled code keeps no instruction pointer.
+        hello.stderr.wait(rf"app\.output .*{pid}.*#0 " + (exact if jit == "off" else f"(?:{exact}|{near})") + r"(?:\D|$)")
+        hello.stderr.wait(rf"app\.output .*{pid}.*#1 {hello.www}/{name}\.php:{caller}(?:\D|$)")
+        wait.until(lambda: proc.look(pid) is None, 10, "the stuck worker is gone")
+    assert "worker.died" not in hello.stderr.text() and "be read" not in hello.stderr.text()
+
+
 def test_request_time_after_the_head_cuts(hello):
     hello.file("half.php", "<?php echo str_repeat('x', 100000); flush(); while (true) usleep(1000);")
     hello.php("workers 1..1; request_time 1s;")
