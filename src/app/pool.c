@@ -3,9 +3,11 @@
 // keeper reports. Decisions in time are in pool_look.c, the states of a worker in pool_worker.c.
 #include "app/pool.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "app/pool_busy.h"
 #include "app/pool_look.h"
@@ -153,6 +155,10 @@ static void give_back(struct pool_worker *w, enum slot_outcome outcome)
         break;
     case SLOT_BROKEN:
         pool_worker_part(w, POOL_WORKER_RETIRING, now_us + p->set.request_us);
+        break;
+    case SLOT_CLOSED:
+        w->closing = POOL_WORKER_CLOSED;
+        pool_worker_part(w, POOL_WORKER_RETIRING, now_us + POOL_CLOSED_US);
         break;
     case SLOT_LEFT:
         w->runs_on = true;
@@ -600,7 +606,9 @@ enum pool_exit pool_exited(struct str app, uint32_t id, int status, int32_t *out
     *out_pid = w->slot.worker_pid;
     enum pool_worker_state state = w->state;
     bool parted = state == POOL_WORKER_RETIRING || state == POOL_WORKER_DETACHED;
-    bool wanted = w->killed || (parted && status == 0);
+    bool termed =
+        w->closing == POOL_WORKER_TERMED && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
+    bool wanted = w->killed || termed || (parted && status == 0);
     if (state == POOL_WORKER_BUSY)
         end_conversation(w);
     else

@@ -79,13 +79,26 @@ static uint64_t end_time_of(struct pool *p, struct pool_worker *w, uint64_t now_
     return now_us + POOL_TRACE_US;
 }
 
+// One that closed its connection over a request, and has had the time to end. Tells when it is
+// killed.
+static uint64_t end_closed(struct pool *p, struct pool_worker *w, uint64_t now_us)
+{
+    w->closing = POOL_WORKER_TERMED;
+    pool_state_term(p, &w->slot);
+    return now_us + POOL_TERM_US;
+}
+
 static uint64_t kill_overdue(struct pool *p, uint64_t now_us)
 {
     uint64_t next_us = POOL_NEVER;
     list_foreach(&p->workers, struct pool_worker, node, w) {
         if (w->kill_us <= now_us && w->runs_on)
             w->kill_us = end_time_of(p, w, now_us);
+        if (w->kill_us <= now_us && w->closing == POOL_WORKER_CLOSED)
+            w->kill_us = end_closed(p, w, now_us);
         if (w->kill_us <= now_us) {
+            if (w->closing == POOL_WORKER_TERMED)
+                pool_state_closed(p, w->slot.worker_pid);
             w->kill_us = POOL_NEVER;
             w->killed = true;
             pool_state_order(POOL_ORDER_KILL, p->endpoint.name, w->slot.worker_id);
@@ -254,6 +267,20 @@ static void tell_restarted(const struct pool_order *order, const char *scope)
         link->restarted(link->arg, order->app, ok, order->text);
 }
 
+// Its end may be on its way from the keeper.
+static void term_closed(const struct pool_order *order, const char *scope)
+{
+    const struct pool_link *link = &pool_state.link;
+    enum proc_life life = link->life ? link->life(order->pid) : proc_life(order->pid);
+    if (life == PROC_ENDS)
+        return;
+    log_warn(scope, "worker.closed",
+             "worker %d has closed its connection over a request and has not ended: SIGTERM is "
+             "sent",
+             (int)order->pid);
+    link->signal(link->arg, order->worker_id, SIGTERM);
+}
+
 static void carry_out(const struct pool_order *order)
 {
     const struct pool_link *link = &pool_state.link;
@@ -265,6 +292,9 @@ static void carry_out(const struct pool_order *order)
         break;
     case POOL_ORDER_KILL:
         link->signal(link->arg, order->worker_id, SIGKILL);
+        break;
+    case POOL_ORDER_TERM:
+        term_closed(order, scope);
         break;
     case POOL_ORDER_TRACE:
         link->signal(link->arg, order->worker_id, SIGUSR2);
@@ -278,6 +308,9 @@ static void carry_out(const struct pool_order *order)
         break;
     case POOL_ORDER_TELL:
         log_info(scope, "worker.recycled", "%.*s", STR_ARG(order->text));
+        break;
+    case POOL_ORDER_CLOSED:
+        log_warn(scope, "worker.closed", "%.*s", STR_ARG(order->text));
         break;
     case POOL_ORDER_TIMEOUT:
         log_warn(scope, "backend.timeout", "%.*s", STR_ARG(order->text));

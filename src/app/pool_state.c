@@ -57,7 +57,7 @@ void pool_state_due(uint64_t at_us)
     run_on(pool_state.control, &pool_state.look_task);
 }
 
-void pool_state_order(enum pool_order_type type, struct str app, uint32_t worker_id)
+static struct pool_order *order_new(enum pool_order_type type, struct str app, uint32_t worker_id)
 {
     struct pool_order *order = mem_alloc(sizeof *order + app.len);
     char *name = (char *)(order + 1);
@@ -65,6 +65,18 @@ void pool_state_order(enum pool_order_type type, struct str app, uint32_t worker
     *order = (struct pool_order){.type = type, .worker_id = worker_id, .app = {name, app.len}};
     list_push_back(&pool_state.orders, &order->node);
     pool_state_due(0);
+    return order;
+}
+
+void pool_state_order(enum pool_order_type type, struct str app, uint32_t worker_id)
+{
+    (void)order_new(type, app, worker_id);
+}
+
+void pool_state_term(const struct pool *p, const struct slot *slot)
+{
+    struct pool_order *order = order_new(POOL_ORDER_TERM, p->endpoint.name, slot->worker_id);
+    order->pid = slot->worker_pid;
 }
 
 static void order_text(enum pool_order_type type, struct str app, struct str text)
@@ -104,6 +116,17 @@ void pool_state_timeout(const struct pool *p, int32_t pid)
                        (int)pid, (unsigned long long)(p->set.request_us / 1000));
     ASSERT(len >= 0 && (size_t)len < sizeof text);
     order_text(POOL_ORDER_TIMEOUT, p->endpoint.name, str_n(text, (size_t)len));
+}
+
+void pool_state_closed(const struct pool *p, int32_t pid)
+{
+    char text[128];
+    int len = snprintf(text, sizeof text,
+                       "worker %d, which closed its connection, did not end by SIGTERM within %d "
+                       "ms and is killed",
+                       (int)pid, POOL_TERM_US / 1000);
+    ASSERT(len >= 0 && (size_t)len < sizeof text);
+    order_text(POOL_ORDER_CLOSED, p->endpoint.name, str_n(text, (size_t)len));
 }
 
 void pool_state_restarted(const struct pool *p, bool ok, struct str text)

@@ -4,10 +4,9 @@
 //
 //   worker: STARTING --ready--> IDLE <--grant/release--> BUSY
 //              | failed           | retire                 | release: DETACHED -> DETACHED
-//              v                  v                        |          BROKEN, LEFT, STUCK ->
-//              RETIRING
-//            freed             RETIRING                    |          its time has come -> RETIRING
-//                                 '-------- exit --------- '--> freed (BUSY: at release)
+//              v                  v                        | BROKEN, CLOSED, LEFT, STUCK: RETIRING
+//            freed             RETIRING                    | its time has come: RETIRING
+//                                 '-------- exit ----------'--> freed (BUSY: at release)
 //
 //   DETACHED --says that it is back--> IDLE
 //
@@ -42,8 +41,10 @@
 #define POOL_FAILURES_MAX   3 // in a row, with no worker alive: waiting requests are refused
 #define POOL_BACKOFF_MIN_US 100000
 #define POOL_BACKOFF_MAX_US 10000000
-#define POOL_TRACE_US       100000 // that a stuck worker has to say where it is
-#define POOL_FAILURE_BYTES  4096   // kept of why the last start failed
+#define POOL_TRACE_US       100000  // that a stuck worker has to say where it is
+#define POOL_CLOSED_US      100000  // that one which has closed over a request has to end by itself
+#define POOL_TERM_US        1000000 // and then, by SIGTERM
+#define POOL_FAILURE_BYTES  4096    // kept of why the last start failed
 #define POOL_INFO_BYTES_MAX (16 * 1024)
 #define POOL_BOARD_SPARE    64 // places of a scoreboard looked at beyond twice the workers
 #define POOL_TOP_COUNT      4  // idle workers looked at for one that this thread watches already
@@ -58,6 +59,13 @@ enum pool_worker_state {
 };
 
 enum { POOL_TICKET_NONE, POOL_TICKET_QUEUED, POOL_TICKET_GRANTED, POOL_TICKET_FAILED };
+
+// How far it has gone with one that has closed its connection over a request.
+enum pool_worker_closing {
+    POOL_WORKER_NOT_CLOSED,
+    POOL_WORKER_CLOSED, // most such workers just end
+    POOL_WORKER_TERMED  // was sent SIGTERM; kill_us ends that
+};
 
 // What a worker has done since it was started.
 struct pool_busy_facts {
@@ -93,19 +101,20 @@ struct pool_worker {
     uint32_t generation;
     bool exited; // while BUSY: freed at release
     bool killed;
-    bool runs_on;                   // RETIRING: its client has gone; kill_us ends request_time
-    uint64_t since_us;              // of the state
-    uint64_t kill_us;               // DETACHED, RETIRING: when it is killed
-    uint64_t requests_max;          // 0: any number
-    bool worn;                      // to be replaced: requests or memory
-    bool replaces;                  // started for a worn one
-    bool leaves;                    // worn, and its replacement is ready
-    uint64_t fork_kib;              // anonymous memory that it shares with its spawner
-    uint64_t own_kib;               // the rest, as measured last; before that what is typical
-    uint64_t measured_us;           // when; of whoever has taken the slot
-    uint32_t place;                 // on the scoreboard
-    struct pool_busy_facts facts;   // as seen last
-    _Atomic(struct thread *) owner; // who has taken the slot; NULL: nobody
+    bool runs_on;                     // RETIRING: its client has gone; kill_us ends request_time
+    enum pool_worker_closing closing; // RETIRING
+    uint64_t since_us;                // of the state
+    uint64_t kill_us;                 // DETACHED, RETIRING: when it is killed
+    uint64_t requests_max;            // 0: any number
+    bool worn;                        // to be replaced: requests or memory
+    bool replaces;                    // started for a worn one
+    bool leaves;                      // worn, and its replacement is ready
+    uint64_t fork_kib;                // anonymous memory that it shares with its spawner
+    uint64_t own_kib;                 // the rest, as measured last; before that what is typical
+    uint64_t measured_us;             // when; of whoever has taken the slot
+    uint32_t place;                   // on the scoreboard
+    struct pool_busy_facts facts;     // as seen last
+    _Atomic(struct thread *) owner;   // who has taken the slot; NULL: nobody
 };
 
 struct pool {
@@ -162,10 +171,12 @@ struct pool_inbox { // granted and failed tickets on their way to their thread
 enum pool_order_type {
     POOL_ORDER_START,
     POOL_ORDER_KILL,
+    POOL_ORDER_TERM,  // SIGTERM to one that has closed its connection, and to tell the operator
     POOL_ORDER_TRACE, // say where the script is
     POOL_ORDER_APP_IDLE,
     POOL_ORDER_RENEW,
     POOL_ORDER_TELL,    // the operator
+    POOL_ORDER_CLOSED,  // the operator, of a worker that has closed its connection
     POOL_ORDER_TIMEOUT, // the operator, of a worker that is killed and answers nobody any more
     POOL_ORDER_RESTARTED,
     POOL_ORDER_NOT_RESTARTED
@@ -175,6 +186,7 @@ struct pool_order { // for the keeper, given by the control thread
     struct list_node node;
     enum pool_order_type type;
     uint32_t worker_id;
+    int32_t pid;     // of POOL_ORDER_TERM
     struct str app;  // copied behind
     struct str text; // to tell; copied behind
 };
@@ -229,6 +241,12 @@ PRINTF_LIKE(2, 3) void pool_state_tell(const struct pool *p, const char *fmt, ..
 // pool_state_timeout queues the message that a worker, which answers nobody any more, is killed for
 // its time.
 void pool_state_timeout(const struct pool *p, int32_t pid);
+
+// pool_state_term queues SIGTERM to a worker that has closed its connection.
+void pool_state_term(const struct pool *p, const struct slot *slot);
+
+// pool_state_closed queues the message that such a one has not ended and is killed.
+void pool_state_closed(const struct pool *p, int32_t pid);
 
 // pool_state_restarted queues the outcome of a restart.
 void pool_state_restarted(const struct pool *p, bool ok, struct str text);

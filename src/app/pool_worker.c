@@ -101,6 +101,7 @@ struct pool_worker *pool_worker_start(struct pool *p)
     w->state = POOL_WORKER_STARTING;
     w->generation = p->generation;
     w->exited = w->killed = w->runs_on = false;
+    w->closing = POOL_WORKER_NOT_CLOSED;
     w->since_us = pool_state_now_us();
     w->kill_us = POOL_NEVER;
     w->requests_max = p->set.requests_max;

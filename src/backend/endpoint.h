@@ -23,7 +23,8 @@ enum slot_outcome {
     SLOT_REUSE,    // answered in full, connection clean
     SLOT_DETACHED, // answered in full, the worker goes on working; it closes, or says when it is
                    // back
-    SLOT_BROKEN,   // connection unusable: protocol error, EOF
+    SLOT_BROKEN,   // connection unusable: protocol error, EOF between requests
+    SLOT_CLOSED,   // closed by the worker in the middle: if it has not ended, it is to end now
     SLOT_LEFT,     // its client has gone in the middle: it may go on for slot.left_us
     SLOT_STUCK     // request_time has passed: the worker is to be killed
 };

@@ -22,6 +22,7 @@
 #include "http/status.h"
 #include "log/log.h"
 #include "os/fd.h"
+#include "os/proc.h"
 
 // How long, in all, a worker waits for a client before its answer goes to a temporary file: a
 // client that keeps pace costs no disk.
@@ -191,6 +192,17 @@ static void retry(struct lsapi_conv *conv)
     acquire(conv);
 }
 
+// What has become of a worker whose connection is at its end.
+static const struct {
+    const char *how, *more;
+} DEATHS[] = {
+    [PROC_LIVES] = {"closed its connection",
+                    "the process goes on: if it does not end now it is ended, see worker.closed."},
+    [PROC_ENDS] = {"ended", "its end is in the log as worker.died."},
+    [PROC_LIFE_UNKNOWN] = {"ended or closed its connection",
+                           "worker.died or worker.closed in the log tell which."},
+};
+
 static void on_died(struct lsapi_conv *conv, enum lsapi_recv_result result)
 {
     // A worker that dies over a part of a body leaves the rest unread as well: only without a body
@@ -201,7 +213,9 @@ static void on_died(struct lsapi_conv *conv, enum lsapi_recv_result result)
     // Of a streamed body a part may have gone with the worker.
     not_taken = not_taken && !conv->streams;
     int pid = (int)conv->slot->worker_pid;
-    give_slot(conv, SLOT_BROKEN);
+    enum proc_life life = proc_life(pid);
+    // One that did not take the request may still be busy with what its last one has left.
+    give_slot(conv, not_taken ? SLOT_BROKEN : SLOT_CLOSED);
     if (not_taken && conv->tries < TRIES_MAX) {
         retry(conv);
         return;
@@ -210,11 +224,11 @@ static void on_died(struct lsapi_conv *conv, enum lsapi_recv_result result)
         return;
     struct str app = conv->conf.endpoint->name;
     fail(conv, 502, "backend.worker_died",
-         arena_fmt(&conv->exchange->arena,
-                   "Worker %d of app \"%.*s\" ended %s; its end is in the log as worker.died.", pid,
-                   STR_ARG(app),
+         arena_fmt(&conv->exchange->arena, "Worker %d of app \"%.*s\" %s %s; %s", pid, STR_ARG(app),
+                   DEATHS[life].how,
                    not_taken ? "before it took the request, as others before it did"
-                             : "in the middle of the request, which is not tried again"));
+                             : "in the middle of the request, which is not tried again",
+                   DEATHS[life].more));
 }
 
 static void on_bad(struct lsapi_conv *conv, const char *why)

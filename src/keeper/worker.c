@@ -520,6 +520,8 @@ void worker_kill(struct keeper *k, uint32_t id, int signal)
     if (!w)
         return; // it has ended meanwhile
     if (signal == SIGTERM) {
+        if (w->server != FD_NONE) // its minder would only wait for it
+            (void)proc_kill(w->server, SIGTERM);
         worker_end(w);
         return;
     }

@@ -25,7 +25,7 @@
  X("backend.spool_failed", "a request body could not be read back from its temporary file")    \
  X("backend.stopped", "a request came for an app that is not in the configuration any more")   \
  X("backend.timeout", "a worker was killed because its request took longer than request_time") \
- X("backend.worker_died", "a worker ended in the middle of a request")                         \
+ X("backend.worker_died", "a worker ended, or closed, in the middle of a request")             \
  X("backend.wrong_length", "an app sent a wrong Content-Length; it was put right or left out") \
  X("config.invalid", "a configuration was refused; the old one goes on")                       \
  X("config.loaded", "a configuration is in force")                                             \
@@ -58,5 +58,6 @@
  X("spool.stalled", "an answer was cut: its client reads nothing, and no file can hold it")    \
  X("static.failed", "a file that is there could not be opened or read")                        \
  X("static.script_refused", "a script that no app runs was asked for; its source is not sent") \
+ X("worker.closed", "a worker closed its connection over a request, lives, and is ended")      \
  X("worker.died", "a worker ended though nobody asked for it")                                 \
  X("worker.recycled", "a worker is replaced before its time, mostly for its memory")

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <pwd.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,8 @@
 #include "os/fd.h"
 #include "os/sig.h"
 
-#define NSS_BYTES 16384 // room for one entry of the user or group database
+#define NSS_BYTES    16384 // room for one entry of the user or group database
+#define FLAG_EXITING 0x4   // of a process, as the kernel shows it
 
 // The memory that ps shows: argv and, behind it, what the environment was.
 static struct {
@@ -293,6 +295,24 @@ static struct str proc_line(pid_t pid, const char *name, char room[static 128])
     ssize_t got = fd_read(fd, room, 128);
     fd_close(&fd);
     return str_n(room, got > 0 ? (size_t)got : 0);
+}
+
+enum proc_life proc_life(pid_t pid)
+{
+    char room[128];
+    struct str rest = proc_line(pid, "stat", room);
+    if (!rest.len) // gone, or hidden from this user
+        return kill(pid, 0) < 0 && errno == ESRCH ? PROC_ENDS : PROC_LIFE_UNKNOWN;
+    // "pid (name) state parent group session terminal group-of-it flags ...", see proc(5).
+    rest = str_skip(rest, str_rfind(rest, ')') + 2);
+    struct str state = str_cut(&rest, ' ');
+    uint64_t flags;
+    for (int i = 0; i < 5; i++)
+        str_cut(&rest, ' ');
+    if (state.len != 1 || !str_to_u64(str_cut(&rest, ' '), &flags))
+        return PROC_LIFE_UNKNOWN;
+    bool ends = *state.ptr == 'Z' || *state.ptr == 'X' || (flags & FLAG_EXITING);
+    return ends ? PROC_ENDS : PROC_LIVES;
 }
 
 bool proc_times(pid_t pid, struct proc_times *out)

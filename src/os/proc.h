@@ -93,6 +93,16 @@ unsigned proc_cpu_count(void);
 // 0 when it can't be read. One small read of /proc. Any thread.
 uint64_t proc_anon_kib(pid_t pid);
 
+enum proc_life {
+    PROC_LIVES,
+    PROC_ENDS, // is gone, or has begun to end: what it has open is being closed
+    PROC_LIFE_UNKNOWN
+};
+
+// proc_life tells whether `pid` is about to end, as it is when the other end of one of its
+// connections sees that one closed by the kernel. One small read of /proc. Any thread.
+enum proc_life proc_life(pid_t pid);
+
 struct proc_times {
     uint64_t ran_us;      // on a processor
     uint64_t lined_up_us; // could run, and waited for a processor

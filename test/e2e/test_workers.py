@@ -238,6 +238,34 @@ def test_spinning_script_says_where_it_is(hello, jit):
     assert "worker.died" not in hello.stderr.text() and "be read" not in hello.stderr.text()
 
 
+# name: (script that gives up its connection in the middle and lives, whether SIGTERM ends it)
+CLOSES = {
+    "exec": ("<?php pcntl_exec('/bin/sleep', ['1000']);", True),
+    "deaf": ("""<?php pcntl_exec('/bin/sh', ['-c', "trap '' TERM; while :; do sleep 1; done"]);""", False),
+}
+
+
+@pytest.mark.parametrize("name", CLOSES)
+def test_worker_that_closes_and_lives(hello, name):
+    """The request is answered for at once, and the next one gets another worker: not only after request_time."""
+    script, ends = CLOSES[name]
+    hello.file("close.php", script)
+    hello.php("workers 1..1; request_time 300s;")
+    pid = int(hello.get("/hello.php").text)
+    assert hello.get("/close.php").status == 502
+    assert int(hello.get("/hello.php").text) != pid
+    assert proc.look(pid) is None or proc.look(pid).is_zombie
+    hello.stderr.wait(rf"backend\.worker_died \[req \w+\] site _, app _, worker {pid}: Worker {pid} of app \"_\" closed its "
+                      r"connection in the middle of the request, .*worker\.closed")
+    hello.stderr.wait(rf"worker\.closed \[app _\] worker {pid} has closed .*SIGTERM is sent")
+    killed = rf"worker\.closed \[app _\] worker {pid}.* and is killed"
+    if ends:
+        assert not re.search(killed, hello.stderr.text())
+    else:
+        hello.stderr.wait(killed)
+    assert "worker.died" not in hello.stderr.text().replace("backend.worker_died", "")
+
+
 def test_request_time_after_the_head_cuts(hello):
     hello.file("half.php", "<?php echo str_repeat('x', 100000); flush(); while (true) usleep(1000);")
     hello.php("workers 1..1; request_time 1s;")

@@ -39,6 +39,10 @@ static void on_signal(void *arg, uint32_t id, int signal)
         play.traces++;
         return;
     }
+    if (signal == SIGTERM) {
+        play.terms++;
+        return;
+    }
     assert_int_equal(signal, SIGKILL);
     play.kills++;
     for (size_t i = 0; i < play.process_count; i++)
@@ -67,6 +71,12 @@ static void on_restarted(void *arg, struct str app, bool ok, struct str text)
     assert_int_equal(ok, text.len == 0);
     play.restarted += ok;
     play.not_restarted += !ok;
+}
+
+static enum proc_life life(pid_t pid)
+{
+    (void)pid;
+    return play.ends ? PROC_ENDS : PROC_LIVES;
 }
 
 // Pids are the ids' low bits.
@@ -225,9 +235,10 @@ int play_open_case(void **state)
     hash_key(1, 2);
     play.now_us = 1000 * SECOND_US;
     play.process_count = 0;
-    play.starts = play.kills = play.traces = play.app_idles = play.renewals = play.restarted =
-        play.not_restarted = 0;
+    play.starts = play.kills = play.terms = play.traces = play.app_idles = play.renewals =
+        play.restarted = play.not_restarted = 0;
     play.ordered = 0;
+    play.ends = false;
     play.limits = (struct pool_limits){0};
     memset(play.clients, 0, sizeof play.clients);
     struct loop *loop = loop_new(&error);
@@ -240,6 +251,7 @@ int play_open_case(void **state)
         .renew = on_renew,
         .restarted = on_restarted,
         .now_us = clock_now,
+        .life = life,
         .anon_kib = anon_kib,
         .times = times,
     };

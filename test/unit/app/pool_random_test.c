@@ -68,7 +68,7 @@ static void act_on_client(void)
 {
     struct client *c = &play.clients[chance(PLAY_CLIENTS_MAX)];
     if (c->slot)
-        play_give(c, chance(8) ? SLOT_REUSE : (enum slot_outcome)(SLOT_DETACHED + chance(3)));
+        play_give(c, chance(8) ? SLOT_REUSE : (enum slot_outcome)(SLOT_DETACHED + chance(4)));
     else if (c->waits && chance(4) == 0)
         play_leave(c);
     else if (!c->waits)

@@ -4,6 +4,7 @@
 #include "app/pool.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -331,6 +332,58 @@ static void outcomes(void **state)
     play_open_case(state);
 }
 
+// Most such workers are about to end. One that is not gets SIGTERM, and is killed in the end.
+static void a_worker_that_closes_over_a_request(void **state)
+{
+    static const struct {
+        bool ends;       // is seen to end when its time is over
+        unsigned terms;  // that it gets
+        uint64_t end_us; // after this time
+        int status;
+        enum pool_exit how;
+    } CASES[] = {
+        {false, 0, 0, SIGSEGV, POOL_EXIT_UNEXPECTED},
+        {false, 1, POOL_CLOSED_US, SIGTERM, POOL_EXIT_WANTED},
+        {false, 1, POOL_CLOSED_US, SIGSEGV, POOL_EXIT_UNEXPECTED},
+        {true, 0, POOL_CLOSED_US, SIGTERM << 8, POOL_EXIT_UNEXPECTED},
+        {false, 1, POOL_CLOSED_US + POOL_TERM_US, SIGKILL, POOL_EXIT_WANTED},
+    };
+
+    play_close_case(state);
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct arena a = {0};
+        play_open_case(state);
+        struct pool_settings set = play_settings();
+        set.workers_max = 1;
+        play_commit(set);
+        play_ask(&play.clients[0]);
+        play_look();
+        play_ready(&play.processes[0]);
+        play_give(&play.clients[0], SLOT_CLOSED);
+        play_ask(&play.clients[0]);
+        play.ends = CASES[i].ends;
+        play_pass(CASES[i].end_us < POOL_CLOSED_US ? CASES[i].end_us : POOL_CLOSED_US - 1);
+        assert_int_equal(play.terms, 0);
+        if (CASES[i].end_us)
+            play_pass(1);
+        assert_int_equal(play.terms, CASES[i].terms);
+        assert_int_equal(play.kills, 0);
+        assert_int_equal(play_report(&a)->worker_count, 1); // counts until its end
+        if (CASES[i].end_us > POOL_CLOSED_US) {
+            play_pass(POOL_TERM_US - 1);
+            assert_int_equal(play.kills, 0);
+            play_pass(1);
+            assert_int_equal(play.kills, 1);
+        }
+        assert_int_equal(play.starts, 1);
+        assert_int_equal(play_end(&play.processes[0], CASES[i].status), CASES[i].how);
+        assert_int_equal(play.starts, 2); // at once, for who waits
+        arena_done(&a);
+        play_close_case(state);
+    }
+    play_open_case(state);
+}
+
 static void a_stuck_worker_says_where_it_is(void **state)
 {
     (void)state;
@@ -544,6 +597,7 @@ int main(void)
         PLAY_CASE(the_minimum_is_kept),
         PLAY_CASE(an_end_ends_the_conversation),
         PLAY_CASE(outcomes),
+        PLAY_CASE(a_worker_that_closes_over_a_request),
         PLAY_CASE(a_stuck_worker_says_where_it_is),
         PLAY_CASE(a_worker_whose_client_has_gone),
         PLAY_CASE(detached_workers_count),

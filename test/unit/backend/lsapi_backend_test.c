@@ -104,9 +104,9 @@ static void put_farewell(struct script *s)
 }
 
 static const struct misdeed MISDEEDS[] = {
-    {"dies after reading", put_nothing, true, true, 502, SLOT_BROKEN},
+    {"dies after reading", put_nothing, true, true, 502, SLOT_CLOSED},
     {"sends something else", put_garbage, true, false, 502, SLOT_BROKEN},
-    {"dies in the head", put_half_head, true, true, 502, SLOT_BROKEN},
+    {"dies in the head", put_half_head, true, true, 502, SLOT_CLOSED},
     {"sends a body first", put_body_first, true, false, 502, SLOT_BROKEN},
     {"sends no head", put_only_end, true, false, 502, SLOT_BROKEN},
     {"says farewell", put_farewell, true, true, 201, SLOT_DETACHED},
@@ -191,7 +191,7 @@ static void a_body_that_is_cut(void **state)
     play_turns();
     assert_int_equal(play.client.end, BODY_FAIL); // must not look complete
     play_assert_body("half");
-    assert_int_equal(l->outcome, SLOT_BROKEN);
+    assert_int_equal(l->outcome, SLOT_CLOSED);
     mem_free(s.room);
 }
 

@@ -303,6 +303,29 @@ static pid_t start_family(int held)
     return pid;
 }
 
+// One that is dead and not collected has begun to end, one that is gone has, too.
+static void it_is_seen_whether_one_lives(void **state)
+{
+    (void)state;
+    int gate[2];
+    siginfo_t info;
+    char byte;
+    assert_int_equal(proc_life(getpid()), PROC_LIVES);
+    assert_int_equal(fd_pipe(gate), 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(fd_read(gate[0], &byte, 1) == 1 ? 3 : 4);
+    assert_true(pid > 0);
+    assert_int_equal(proc_life(pid), PROC_LIVES);
+    assert_int_equal(fd_write(gate[1], STR("x")), 1);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(proc_life(pid), PROC_ENDS);
+    assert_int_equal(WEXITSTATUS(wait_for(pid)), 3);
+    assert_int_equal(proc_life(pid), PROC_ENDS);
+    fd_close(&gate[0]);
+    fd_close(&gate[1]);
+}
+
 static void strangers_are_killed_with_their_families(void **state)
 {
     (void)state;
@@ -389,6 +412,7 @@ int main(void)
         cmocka_unit_test(users_are_found_by_name),
         cmocka_unit_test(wait_statuses_are_told_in_words),
         cmocka_unit_test(a_pidfd_tells_the_end),
+        cmocka_unit_test(it_is_seen_whether_one_lives),
         cmocka_unit_test(strangers_are_killed_with_their_families),
         cmocka_unit_test(a_try_tells_how_it_went),
         cmocka_unit_test(facts_about_this_process),
