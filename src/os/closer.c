@@ -2,22 +2,36 @@
 // closer -- see closer.h.
 //
 // A thread for each batch, not one for all: a user can make a close last for ever, and would hold
-// those of the others.
+// those of the others. Where none can be had the batch waits for the next call.
+//
+// The threads neither allocate nor free: the first to do so in a thread costs it an arena. What
+// they are done with is freed by the next call.
 #include "os/closer.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "base/list.h"
 #include "base/mem.h"
 #include "os/fd.h"
 
+// What run needs many times over. Thread-local memory of the libraries is in it, too: where that is
+// larger (sanitizers), and the system says so, the stack gets the usual size.
+#define STACK_BYTES ((size_t)256 * 1024)
+
 struct batch {
+    struct list_node node; // waiting or done
     size_t count;
     int fds[];
 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards the lists
+static struct list waiting = {{&waiting.head, &waiting.head}};
+static struct list done = {{&done.head, &done.head}};
 
 static void *run(void *arg)
 {
@@ -28,40 +42,69 @@ static void *run(void *arg)
         (void)setsockopt(b->fds[i], SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
     for (size_t i = 0; i < b->count; i++)
         fd_close(&b->fds[i]);
-    mem_free(b);
+    pthread_mutex_lock(&lock);
+    list_push_back(&done, &b->node);
+    pthread_mutex_unlock(&lock);
     return NULL;
 }
 
-// Signals are blocked there: they are for others.
-static int start(struct batch *b)
+static int create(struct batch *b, size_t stack_bytes)
 {
     pthread_attr_t attr;
     pthread_t thread;
-    sigset_t all;
-    sigset_t before;
     int rc = pthread_attr_init(&attr);
     if (rc)
-        return -rc;
+        return rc;
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    if (stack_bytes)
+        (void)pthread_attr_setstacksize(&attr, stack_bytes);
+    rc = pthread_create(&thread, &attr, run, b);
+    pthread_attr_destroy(&attr);
+    return rc;
+}
+
+// Signals are blocked there: they are for others. False: there is no thread to be had.
+static bool start(struct batch *b)
+{
+    sigset_t all;
+    sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&thread, &attr, run, b);
+    int rc = create(b, STACK_BYTES);
+    if (rc == EINVAL) // too small for the system
+        rc = create(b, 0);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    return -rc;
+    return rc == 0;
+}
+
+static void free_done(void)
+{
+    struct list_node *node;
+    while ((node = list_pop_front(&done)) != NULL)
+        mem_free(CONTAINER_OF(node, struct batch, node));
 }
 
 void closer_close(int *fds, size_t count)
 {
     struct batch *b = mem_alloc(sizeof *b + count * sizeof *fds);
+    b->node = (struct list_node){0};
     b->count = 0;
     for (size_t i = 0; i < count; i++) {
         if (fds[i] != FD_NONE)
             b->fds[b->count++] = fds[i];
         fds[i] = FD_NONE;
     }
-    if (b->count == 0 || start(b) < 0)
-        mem_free(b);
+    pthread_mutex_lock(&lock);
+    free_done();
+    list_push_back(b->count ? &waiting : &done, &b->node);
+    struct list_node *node;
+    while ((node = list_pop_front(&waiting)) != NULL) {
+        if (start(CONTAINER_OF(node, struct batch, node)))
+            continue;
+        list_push_front(&waiting, node);
+        break;
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 void closer_close_stream(int *fd)

@@ -7,7 +7,8 @@
 #include <stddef.h>
 
 // closer_close closes the descriptors in a thread of their own and sets them to FD_NONE; those that
-// are FD_NONE are left out. If there is no thread for them they stay open: better than to block.
+// are FD_NONE are left out. If no thread can be had for them they stay open until the next call
+// that finds one, with or without descriptors of its own: better than to block.
 void closer_close(int *fds, size_t count);
 
 // closer_close_stream closes a connected Unix stream socket that nobody uses any more, here when
