@@ -21,6 +21,7 @@
 #include "os/fd.h"
 #include "os/proc.h"
 #include "os/random.h"
+#include "wire/ipc.h"
 
 #define MEASURE_US 1000000 // a worker's memory is measured at most that often
 
@@ -608,7 +609,7 @@ enum pool_exit pool_exited(struct str app, uint32_t id, int status, int32_t *out
     bool parted = state == POOL_WORKER_RETIRING || state == POOL_WORKER_DETACHED;
     bool termed =
         w->closing == POOL_WORKER_TERMED && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
-    bool wanted = w->killed || termed || (parted && status == 0);
+    bool wanted = w->killed || termed || (parted && (status == 0 || status == IPC_STATUS_UNKNOWN));
     if (state == POOL_WORKER_BUSY)
         end_conversation(w);
     else

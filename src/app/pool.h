@@ -105,7 +105,8 @@ enum pool_exit {
     POOL_EXIT_UNKNOWN     // no such worker
 };
 
-// pool_exited: worker `id` is gone with a wait status. *out_pid is what its pid was.
+// pool_exited: worker `id` is gone with a wait status, or IPC_STATUS_UNKNOWN. *out_pid is what its
+// pid was.
 enum pool_exit pool_exited(struct str app, uint32_t id, int status, int32_t *out_pid);
 
 // pool_board sets the app's scoreboard memory (SCOREBOARD_BYTES; borrowed until the next call for

@@ -180,6 +180,23 @@ static void on_expired(struct loop_timer *timer)
     }
 }
 
+// A minder ends in peace when who serves has ended: that one's status is of interest then.
+static void note_end(struct worker *w)
+{
+    int status;
+    switch (proc_end(w->server, w->server_pid, &status)) {
+    case PROC_END_NOT_YET:
+        return; // the minder's own
+    case PROC_END_KNOWN:
+        w->server_end = status;
+        break;
+    case PROC_END_UNKNOWN:
+        w->server_end = IPC_STATUS_UNKNOWN;
+        break;
+    }
+    w->has_server_end = true;
+}
+
 // The worker is dead, but its number and process group are still its own.
 static void on_ending(struct child *child)
 {
@@ -187,8 +204,10 @@ static void on_ending(struct child *child)
     // READY or FAILED may still stand in the channel, and are matched by the number.
     if (w->state == WORKER_BOOTING && w->spawner)
         channel_drain(&w->spawner->channel);
-    if (w->server != FD_NONE)
+    if (w->server != FD_NONE) {
+        note_end(w);
         kill_family(w->server_pid, w->server, NULL); // unless it has ended, too
+    }
     if (w->app->plan->keep_children && !w->is_killed)
         return;
     pid_t pid = child->pid;
@@ -201,6 +220,8 @@ static void on_ending(struct child *child)
 static void on_ended(struct child *child, int status)
 {
     struct worker *w = CONTAINER_OF(child, struct worker, child);
+    if (w->has_server_end && w->state != WORKER_BOOTING)
+        status = w->server_end;
     if (w->state == WORKER_BOOTING) {
         tell_failed(w, IPC_STAGE_BOOT, status, last_words(w));
     } else if (!w->is_told) {

@@ -47,7 +47,9 @@ struct worker {
     // The process that serves when it is another one than the worker, which only stands for it;
     // else 0 and FD_NONE.
     pid_t server_pid;
-    int server; // pidfd
+    int server;     // pidfd
+    int server_end; // its wait status, or IPC_STATUS_UNKNOWN
+    bool has_server_end;
 };
 
 // worker_start makes a worker with a place on the scoreboard and has it forked, now or after HELLO.

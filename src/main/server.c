@@ -400,12 +400,14 @@ static void on_worker_exit(const struct ipc_msg *msg)
     char scope[128];
     char how[64];
     char quoted[FAILURE_BYTES];
+    bool is_known = msg->status != IPC_STATUS_UNKNOWN;
     struct buf last = {0};
     server_output_last(msg->id, &last);
     (void)snprintf(scope, sizeof scope, "app %.*s", STR_ARG(msg->name));
     log_warn(scope, "worker.died",
-             "worker %d %s, unasked; another one is started when it is needed%s%s", (int)pid,
-             proc_exit_text(msg->status, how), buf_len(&last) ? "; its last words: " : "",
+             "worker %d %s, unasked%s; another one is started when it is needed%s%s", (int)pid,
+             is_known ? proc_exit_text(msg->status, how) : "has ended",
+             is_known ? "" : ", it is not known how", buf_len(&last) ? "; its last words: " : "",
              buf_len(&last) ? log_quote(buf_view(&last), quoted, sizeof quoted) : "");
     buf_done(&last);
 }

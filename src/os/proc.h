@@ -66,6 +66,17 @@ MUST_USE int proc_pidfd(pid_t pid);
 // proc_kill signals the process behind a pidfd; 0 or -errno (-ESRCH: has ended).
 int proc_kill(int pidfd, int signal);
 
+enum proc_end {
+    PROC_END_NOT_YET,
+    PROC_END_KNOWN,
+    PROC_END_UNKNOWN // its parent has collected it, before Linux 6.15; or it is hidden from this
+                     // user
+};
+
+// proc_end tells how the process behind a pidfd, whose number is `pid`, has ended, though it is no
+// child of this one. The wait status is set when it is known.
+enum proc_end proc_end(int pidfd, pid_t pid, int *out_status);
+
 // proc_reap collects one ended child of this process, if any: its pid and wait status; 0 when none.
 pid_t proc_reap(int *out_status);
 

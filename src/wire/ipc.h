@@ -15,8 +15,9 @@
 #include "base/compiler.h"
 #include "base/str.h"
 
-#define IPC_BYTES_MAX (64 * 1024) // one packet
-#define IPC_TEXT_MAX  (60 * 1024) // name and text together; longer text is cut by the sender
+#define IPC_BYTES_MAX      (64 * 1024) // one packet
+#define IPC_STATUS_UNKNOWN (-1)        // in the place of a wait status
+#define IPC_TEXT_MAX       (60 * 1024) // name and text together; longer text is cut by the sender
 
 enum ipc_type {
     // loader -> keeper
@@ -37,7 +38,7 @@ enum ipc_type {
     IPC_WORKER_READY,  // name: app, id, pid; fds: LSAPI connection, read end of its stderr
     IPC_WORKER_FAILED, // name: app, id, stage, status (wait status or errno), text: last of its
                        // stderr
-    IPC_WORKER_EXIT,   // name: app, id, status: wait status
+    IPC_WORKER_EXIT,   // name: app, id, status: wait status, or IPC_STATUS_UNKNOWN
     IPC_APP_LOG,       // name: app, pid, text: lines its spawner wrote to stderr
     IPC_APP_INFO,      // name: app, text: what its runtime said of itself in HELLO (JSON)
     IPC_ANSWER,        // id of the RELOAD or STOP, status 0: done (text: a warning), else text says

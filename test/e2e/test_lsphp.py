@@ -179,6 +179,9 @@ def test_killed_worker(lsphp, godwit):
     os.kill(idle, signal.SIGKILL)
     wait.until(lambda: idle not in [w["pid"] for w in godwit.app()["workers"]], 10, "its end is seen")
     assert pid_of(godwit) != idle
+    # How it ended, not how the process that stands for it did.
+    for killed in pid, idle:
+        godwit.stderr.wait(rf"worker\.died \[app _\] worker {killed} killed by SIGKILL, unasked")
 
 
 def test_killed_program(lsphp, godwit):

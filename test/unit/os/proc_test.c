@@ -326,6 +326,49 @@ static void it_is_seen_whether_one_lives(void **state)
     fd_close(&gate[1]);
 }
 
+// How somebody else's child has ended, before and after it was collected.
+static void the_end_of_a_stranger_is_known(void **state)
+{
+    (void)state;
+
+    static const struct {
+        int exit, signal;
+    } CASES[] = {{0, 0}, {3, 0}, {0, SIGKILL}, {0, SIGUSR1}};
+
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        int gate[2];
+        siginfo_t info;
+        int status = -2;
+        assert_int_equal(fd_pipe(gate), 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+            char byte;
+            fd_close(&gate[1]);
+            (void)!fd_read(gate[0], &byte, 1);
+            if (CASES[i].signal)
+                raise(CASES[i].signal);
+            _exit(CASES[i].exit);
+        }
+        assert_true(pid > 0);
+        int pidfd = proc_pidfd(pid);
+        assert_true(pidfd >= 0);
+        assert_int_equal(proc_end(pidfd, pid, &status), PROC_END_NOT_YET);
+        fd_close(&gate[1]);
+        assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+        assert_int_equal(proc_end(pidfd, pid, &status), PROC_END_KNOWN);
+        assert_int_equal(status, CASES[i].signal ? CASES[i].signal : CASES[i].exit << 8);
+        assert_int_equal(wait_for(pid), status);
+        int later = -2;
+        // Only newer kernels tell it now; no other process is taken for this one.
+        if (proc_end(pidfd, pid, &later) == PROC_END_KNOWN)
+            assert_int_equal(later, status);
+        else
+            assert_int_equal(later, -2);
+        fd_close(&pidfd);
+        fd_close(&gate[0]);
+    }
+}
+
 static void strangers_are_killed_with_their_families(void **state)
 {
     (void)state;
@@ -413,6 +456,7 @@ int main(void)
         cmocka_unit_test(wait_statuses_are_told_in_words),
         cmocka_unit_test(a_pidfd_tells_the_end),
         cmocka_unit_test(it_is_seen_whether_one_lives),
+        cmocka_unit_test(the_end_of_a_stranger_is_known),
         cmocka_unit_test(strangers_are_killed_with_their_families),
         cmocka_unit_test(a_try_tells_how_it_went),
         cmocka_unit_test(facts_about_this_process),

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// proc_end -- see proc.h: how a process has ended that somebody else collects. As long as nobody
+// has, its row in /proc says so; afterwards newer kernels still tell who has a pidfd.
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/str.h"
+#include "os/fd.h"
+#include "os/proc.h"
+
+#define FIELD_EXIT_CODE 52 // of /proc/PID/stat
+
+// What the kernel's PIDFD_GET_INFO fills in (its first version); headers may be older.
+struct pidfd_info_v0 {
+    uint64_t mask, cgroup;
+    uint32_t pid, tgid, ppid, ids[8];
+    int32_t exit_code;
+};
+
+STATIC_ASSERT(sizeof(struct pidfd_info_v0) == 64);
+
+#define GET_INFO  _IOWR(0xff, 11, struct pidfd_info_v0)
+#define INFO_EXIT ((uint64_t)1 << 3)
+
+// False: it can't be known here.
+static bool read_row(pid_t pid, int *out_status)
+{
+    char path[48];
+    char text[1024];
+    // Who may not look gets zeros for the status. There is no directory behind the link of a dead
+    // one, but whether it may be asked for is checked first.
+    (void)snprintf(path, sizeof path, "/proc/%d/cwd", pid);
+    if (readlink(path, text, sizeof text) < 0 && errno != ENOENT)
+        return false;
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t got = fd_read(fd, text, sizeof text);
+    fd_close(&fd);
+    struct str rest = str_n(text, got > 0 ? (size_t)got : 0);
+    rest = str_skip(rest, str_rfind(rest, ')') + 2); // the name may hold spaces
+    for (int i = 3; i < FIELD_EXIT_CODE; i++)
+        str_cut(&rest, ' ');
+    uint64_t status;
+    if (!str_to_u64(str_slice(rest, 0, str_find(rest, '\n')), &status) || status > UINT16_MAX)
+        return false;
+    *out_status = (int)status;
+    return true;
+}
+
+enum proc_end proc_end(int pidfd, pid_t pid, int *out_status)
+{
+    struct pollfd entry = {.fd = pidfd, .events = POLLIN};
+    int status = 0;
+    if (poll(&entry, 1, 0) == 0)
+        return PROC_END_NOT_YET;
+    // The row was its own if its number still is.
+    bool is_known = read_row(pid, &status) && proc_kill(pidfd, 0) == 0;
+    if (!is_known) {
+        struct pidfd_info_v0 info = {.mask = INFO_EXIT};
+        is_known = ioctl(pidfd, GET_INFO, &info) == 0 && (info.mask & INFO_EXIT);
+        status = info.exit_code;
+    }
+    if (!is_known)
+        return PROC_END_UNKNOWN;
+    *out_status = status;
+    return PROC_END_KNOWN;
+}
