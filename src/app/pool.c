@@ -23,7 +23,9 @@
 #include "os/random.h"
 #include "wire/ipc.h"
 
-#define MEASURE_US 1000000 // a worker's memory is measured at most that often
+// A worker's memory is measured after a time between these: less while it grows, more while not.
+#define MEASURE_MIN_US 10000
+#define MEASURE_MAX_US 1000000
 
 static struct pool *pool_of(struct endpoint *ep)
 {
@@ -178,6 +180,16 @@ static uint64_t anon_kib_of(pid_t pid)
     return pool_state.link.anon_kib ? pool_state.link.anon_kib(pid) : proc_anon_kib(pid);
 }
 
+static void plan_measure(struct pool_worker *w, uint64_t own_kib)
+{
+    bool grows = own_kib > w->measured_kib + w->measured_kib / 8;
+    uint64_t after_us = grows ? w->measure_after_us / 4 : w->measure_after_us * 2;
+    if (after_us < MEASURE_MIN_US)
+        after_us = MEASURE_MIN_US;
+    w->measure_after_us = after_us < MEASURE_MAX_US ? after_us : MEASURE_MAX_US;
+    w->measured_kib = own_kib;
+}
+
 // The worker's anonymous memory if a limit wants to know and it was not measured lately, else 0.
 // The slot is still ours, and the lock is not held while a file is read.
 static uint64_t measure(struct pool_worker *w)
@@ -185,10 +197,12 @@ static uint64_t measure(struct pool_worker *w)
     if (!atomic_load_explicit(&pool_state.measures, memory_order_relaxed))
         return 0;
     uint64_t now_us = pool_state_now_us();
-    if (w->measured_us && now_us < w->measured_us + MEASURE_US)
+    if (w->measured_us && now_us < w->measured_us + w->measure_after_us)
         return 0;
     w->measured_us = now_us;
-    return anon_kib_of(w->slot.worker_pid);
+    uint64_t anon_kib = anon_kib_of(w->slot.worker_pid);
+    plan_measure(w, anon_kib > w->fork_kib ? anon_kib - w->fork_kib : 0);
+    return anon_kib;
 }
 
 static void release(struct endpoint *ep, struct slot *slot, enum slot_outcome outcome)
@@ -223,7 +237,7 @@ static size_t failure_text(const struct pool *p, enum endpoint_failure failure, 
     case ENDPOINT_QUEUE_TIMEOUT:
         len = snprintf(room, size,
                        "The request waited for a worker of app \"%s\" for %llu ms (queue_time): "
-                       "%u of %u workers (workers) are busy, %u requests wait.%s%s%s",
+                       "%u of %u workers (workers) are busy, %u other requests wait.%s%s%s",
                        name, (unsigned long long)(p->set.queue_us / 1000),
                        p->counts[POOL_WORKER_BUSY], p->set.workers_max, p->queue.count,
                        p->held_by ? " More are forbidden by " : "", p->held_by ? p->held_by : "",

@@ -112,6 +112,8 @@ struct pool_worker {
     uint64_t fork_kib;                // anonymous memory that it shares with its spawner
     uint64_t own_kib;                 // the rest, as measured last; before that what is typical
     uint64_t measured_us;             // when; of whoever has taken the slot
+    uint64_t measure_after_us;        // that time, the next one is due
+    uint64_t measured_kib;            // its own, then
     uint32_t place;                   // on the scoreboard
     struct pool_busy_facts facts;     // as seen last
     _Atomic(struct thread *) owner;   // who has taken the slot; NULL: nobody

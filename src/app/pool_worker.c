@@ -109,7 +109,8 @@ struct pool_worker *pool_worker_start(struct pool *p)
     if (tenth) // not all at the same moment
         w->requests_max += random_u64() % (2 * tenth + 1) - tenth;
     w->worn = w->replaces = w->leaves = false;
-    w->fork_kib = w->own_kib = w->measured_us = 0;
+    w->fork_kib = w->own_kib = 0;
+    w->measured_us = w->measure_after_us = w->measured_kib = 0;
     w->place = 0;
     w->facts = (struct pool_busy_facts){0};
     w->slot.fd = FD_NONE;

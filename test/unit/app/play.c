@@ -82,6 +82,7 @@ static enum proc_life life(pid_t pid)
 // Pids are the ids' low bits.
 static uint64_t anon_kib(pid_t pid)
 {
+    play.measures++;
     for (size_t i = 0; i < play.process_count; i++)
         if ((int32_t)(play.processes[i].id & 0xffff) == pid)
             return play.processes[i].anon_kib;
@@ -235,8 +236,8 @@ int play_open_case(void **state)
     hash_key(1, 2);
     play.now_us = 1000 * SECOND_US;
     play.process_count = 0;
-    play.starts = play.kills = play.terms = play.traces = play.app_idles = play.renewals =
-        play.restarted = play.not_restarted = 0;
+    play.starts = play.kills = play.terms = play.traces = play.measures = play.app_idles =
+        play.renewals = play.restarted = play.not_restarted = 0;
     play.ordered = 0;
     play.ends = false;
     play.limits = (struct pool_limits){0};

@@ -42,7 +42,7 @@ struct play {
     struct process processes[PLAY_PROCESSES_MAX];
     size_t process_count;
     // How often the keeper was asked for something, or told.
-    unsigned starts, kills, terms, traces, app_idles, renewals, restarted, not_restarted;
+    unsigned starts, kills, terms, traces, measures, app_idles, renewals, restarted, not_restarted;
     bool ends;         // what is told of each process that has closed its connection
     struct pool *pool; // of the app `shop`
     struct pool_limits limits;

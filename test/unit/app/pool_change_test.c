@@ -142,6 +142,51 @@ static void workers_are_replaced_for_their_memory(void **state)
 
 static struct pool *blog;
 
+// A worker that grows fast is seen before it has many times its limit; one that does not grow is
+// measured once a second.
+static void memory_that_grows_is_measured_often(void **state)
+{
+    (void)state;
+    struct pool_settings set = play_settings();
+    set.memory_max_bytes = UINT64_C(100) << 20;
+    set.workers_max = 1;
+    play_commit(set);
+    play_ask(&play.clients[0]);
+    play_look();
+    struct process *p = &play.processes[0];
+    p->anon_kib = 1024;
+    play_ready(p);
+    for (unsigned i = 0; i < 5000; i++) { // of 1 ms: memory stays
+        play_give(&play.clients[0], SLOT_REUSE);
+        play_pass(1000);
+        play_ask(&play.clients[0]);
+        assert_non_null(play.clients[0].slot);
+    }
+    assert_true(play.measures > 5 && play.measures < 20);
+    unsigned answers = 0; // 1 MiB each
+    for (; play.starts == 1 && answers < 2000; answers++) {
+        p->anon_kib += 1024;
+        play_give(&play.clients[0], SLOT_REUSE);
+        play_pass(1000);
+        if (play.starts == 1)
+            play_ask(&play.clients[0]);
+    }
+    assert_true(answers > 90 && answers < 1200);
+    answers = 0;
+    play_ready(&play.processes[1]);
+    (void)play_end(p, 0);
+    p = &play.processes[1];
+    p->anon_kib = 1024;
+    for (; play.starts == 2 && answers < 2000; answers++) { // from the start
+        p->anon_kib += 1024;
+        play_ask(&play.clients[0]);
+        assert_non_null(play.clients[0].slot);
+        play_give(&play.clients[0], SLOT_REUSE);
+        play_pass(1000);
+    }
+    assert_true(answers > 90 && answers < 130);
+}
+
 static void commit_both(struct pool_settings shop_set, struct pool_settings blog_set)
 {
     blog_set.name = STR("blog");
@@ -418,6 +463,7 @@ int main(void)
         PLAY_CASE(worn_workers_go_one_at_a_time),
         PLAY_CASE(requests_differ_by_a_tenth),
         PLAY_CASE(workers_are_replaced_for_their_memory),
+        PLAY_CASE(memory_that_grows_is_measured_often),
         PLAY_CASE(the_longest_idle_makes_room),
         PLAY_CASE(a_busy_app_makes_room),
         PLAY_CASE(memory_max_sends_idle_workers_home),
