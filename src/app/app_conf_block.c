@@ -257,7 +257,8 @@ const struct key app_conf_block_keys[APP_CONF_BLOCK_COUNT] = {
         .unit = "bytes",
         .help =
             "Memory of its own, not shared with the process that starts the workers, above which a worker is "
-            "replaced. It is measured after a request, at most once a second; the worker serves until "
+            "replaced. It is measured after a request, once a second, more often while it grows; the "
+            "worker serves until "
             "the new one is ready, and no request is cut. 0: never.",
         .example = "256m",
     },
