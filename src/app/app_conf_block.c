@@ -258,8 +258,7 @@ const struct key app_conf_block_keys[APP_CONF_BLOCK_COUNT] = {
         .help =
             "Memory of its own, not shared with the process that starts the workers, above which a worker is "
             "replaced. It is measured after a request, once a second, more often while it grows; the "
-            "worker serves until "
-            "the new one is ready, and no request is cut. 0: never.",
+            "worker serves until the new one is ready, and no request is cut. 0: never.",
         .example = "256m",
     },
     {
