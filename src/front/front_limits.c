@@ -76,7 +76,8 @@ const struct key FRONT_LIMITS_KEYS[FRONT_KEY_COUNT] = {
         .max = 3600000,
         .unit = "ms",
         .help = "How long a client may take for a whole request head, and before the "
-                "first byte on a new connection.",
+                "first byte on a new connection. The kernel keeps a TCP connection that "
+                "says nothing for about a second before it counts as one here.",
         .example = "10s",
     },
     {

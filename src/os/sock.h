@@ -42,14 +42,16 @@ size_t sock_addr_ip(const struct sock_addr *addr, char room[static SOCK_TEXT_MAX
 // sock_addr_is_any tells whether it stands for all addresses of the machine.
 bool sock_addr_is_any(const struct sock_addr *addr);
 
-// sock_listen binds and listens: non-blocking, SO_REUSEADDR, backlog as the system allows. A stale
-// Unix socket file that nobody listens on is replaced; mode 0666 for Unix unless `mode` is given:
+// sock_listen binds and listens: non-blocking, SO_REUSEADDR, backlog as the system allows. A TCP
+// connection is given out with its first bytes, or after about a second without any. A stale Unix
+// socket file that nobody listens on is replaced; mode 0666 for Unix unless `mode` is given:
 // exactly that, so that the umask of a process with threads must be left alone meanwhile.
 // Descriptor or -errno.
 MUST_USE int sock_listen(const struct sock_addr *addr, mode_t mode);
 
 // sock_adopt makes a listener that was inherited (socket activation) like one of sock_listen: non-
-// blocking, close-on-exec, TCP_NODELAY for its connections. 0, -EINVAL: does not listen, or -errno.
+// blocking, close-on-exec, with what that sets for TCP connections. 0, -EINVAL: does not listen, or
+// -errno.
 MUST_USE int sock_adopt(int listener);
 
 // sock_accept takes one connection, non-blocking and close-on-exec, with TCP_NODELAY where it

@@ -54,6 +54,15 @@ static int open_listener(struct sock_addr *out_addr)
     return fd;
 }
 
+// A connection is given out when it has brought something.
+static int connect_with_bytes(const struct sock_addr *addr)
+{
+    int fd = sock_connect(addr);
+    assert_true(fd >= 0);
+    assert_int_equal(fd_write(fd, STR("x")), 1);
+    return fd;
+}
+
 static void close_all(int *fds, int count)
 {
     for (int i = 0; i < count; i++)
@@ -68,10 +77,8 @@ static void connections_come_in_batches(void **state)
     int clients[CLIENTS];
     int fd = open_listener(&addr);
     accepted_count = 0;
-    for (int i = 0; i < CLIENTS; i++) {
-        clients[i] = sock_connect(&addr);
-        assert_true(clients[i] >= 0);
-    }
+    for (int i = 0; i < CLIENTS; i++)
+        clients[i] = connect_with_bytes(&addr);
     assert_int_equal(listener_start(&l, loop, fd), 0);
     // One at first, then more and more while there are more.
     for (int batch = 1, sum = 0; batch <= LISTENER_BATCH_MAX; batch *= 2) {
@@ -100,8 +107,7 @@ static void want_of_descriptors_pauses(void **state)
     struct rlimit limit;
     int fd = open_listener(&addr);
     accepted_count = 0;
-    int client = sock_connect(&addr);
-    assert_true(client >= 0);
+    int client = connect_with_bytes(&addr);
     assert_int_equal(listener_start(&l, loop, fd), 0);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     struct rlimit none = {.rlim_cur = (rlim_t)client + 1, .rlim_max = limit.rlim_max};

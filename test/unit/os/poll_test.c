@@ -89,6 +89,7 @@ static void a_shared_listener_stays_ready(void **state)
     assert_int_equal(poll_add(f->queue, listener, POLL_READ | POLL_SHARED, f), 0);
     int client = sock_connect(&addr);
     assert_true(client >= 0);
+    assert_int_equal(fd_write(client, STR("x")), 1);
     assert_int_equal(ready_now(f, f), POLL_READ);
     assert_int_equal(ready_now(f, f), POLL_READ);
     int conn = sock_accept(listener, &addr);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,8 @@ static void connections_are_ready_for_a_loop(void **state)
     assert_int_equal(sock_name(listener, &addr), 0);
     int client = sock_connect(&addr);
     assert_true(client >= 0);
+    assert_int_equal(sock_accept(listener, &peer), -EAGAIN); // it has said nothing yet
+    assert_int_equal(fd_write(client, STR("x")), 1);
     int conn = sock_accept(listener, &peer);
     assert_true(conn >= 0);
     assert_true(fcntl(conn, F_GETFL) & O_NONBLOCK);
@@ -155,7 +158,26 @@ static void connections_are_ready_for_a_loop(void **state)
     sock_shutdown_write(client);
     char byte;
     assert_int_equal(fd_set_nonblock(conn, false), 0);
+    assert_int_equal(fd_read(conn, &byte, 1), 1);
     assert_int_equal(fd_read(conn, &byte, 1), 0);
+    fd_close(&conn);
+    fd_close(&client);
+    fd_close(&listener);
+}
+
+static void who_says_nothing_comes_later(void **state)
+{
+    (void)state;
+    struct sock_addr addr = parsed("127.0.0.1:0");
+    int listener = sock_listen(&addr, 0);
+    assert_true(listener >= 0);
+    assert_int_equal(sock_name(listener, &addr), 0);
+    int client = sock_connect(&addr);
+    assert_true(client >= 0);
+    struct pollfd wait = {.fd = listener, .events = POLLIN};
+    assert_int_equal(poll(&wait, 1, 60000), 1);
+    int conn = sock_accept(listener, &addr);
+    assert_true(conn >= 0);
     fd_close(&conn);
     fd_close(&client);
     fd_close(&listener);
@@ -279,6 +301,7 @@ int main(void)
         cmocka_unit_test(addresses_are_read_and_written),
         cmocka_unit_test(malformed_addresses_are_refused),
         cmocka_unit_test(connections_are_ready_for_a_loop),
+        cmocka_unit_test(who_says_nothing_comes_later),
         cmocka_unit_test(a_port_in_use_is_refused),
         cmocka_unit_test(inherited_listeners_are_adopted),
         cmocka_unit_test(a_stale_unix_socket_is_replaced),
