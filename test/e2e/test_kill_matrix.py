@@ -130,7 +130,7 @@ def test_under_load(managed, sig):
             for role in order:
                 cost += kill(godwit, manager, role, sig)
                 served_within(godwit, 1, f"after {role} of {order}")
-            load.wait_done(20)
+            load.wait_each(5)
             lost = load.failures[before:]
             assert len(lost) <= cost, (order, lost)
             look_after(godwit)

@@ -2,6 +2,7 @@
 """Constant load from a few threads, each with its own connection, bounded in time; every failure is kept with its reason."""
 from __future__ import annotations
 
+import operator
 import threading
 import time
 
@@ -23,9 +24,10 @@ class Load:
         self.headers, self.timeout, self.pause, self.host = headers, timeout, pause, host
         self.failures, self.done = [], 0
         self.slowest = 0.0
-        self._lock = threading.Lock()  # guards: failures, done, slowest
+        self._tried = [0] * clients  # exchanges that have ended, well or not, of each client
+        self._lock = threading.Lock()  # guards: failures, done, slowest, _tried
         self._end = threading.Event()
-        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(clients)]
+        self._threads = [threading.Thread(target=self._run, args=(i,), daemon=True) for i in range(clients)]
 
     def __enter__(self):
         for thread in self._threads:
@@ -46,16 +48,24 @@ class Load:
         target = self.done + count
         wait.until(lambda: self.done >= target, seconds, lambda: f"{count} more answers ({self.failures[:3]})")
 
-    def _note(self, reason: str, began: float) -> None:
+    def wait_each(self, count: int, seconds: float = 20) -> None:
+        """Waits until every client has ended `count` more exchanges: with two, all that was lost before is in `failures`,
+        however long the machine has kept one of them from noting it."""
+        targets = [tried + count for tried in self._tried]
+        wait.until(lambda: all(map(operator.ge, self._tried, targets)), seconds,
+                   lambda: f"{count} more exchanges of each client ({self._tried}, {self.failures[:3]})")
+
+    def _note(self, client: int, reason: str, began: float) -> None:
         took = time.monotonic() - began
         with self._lock:
+            self._tried[client] += 1
             self.slowest = max(self.slowest, took)
             if reason:
                 self.failures.append(reason)
             else:
                 self.done += 1
 
-    def _run(self) -> None:
+    def _run(self, client: int) -> None:
         connection = None
         while not self._end.is_set():
             began = time.monotonic()
@@ -68,7 +78,7 @@ class Load:
                 if connection:
                     connection.close()
                 connection = None
-            self._note(reason, began)
+            self._note(client, reason, began)
             # A server that says that it closes is believed, as browsers do.
             if connection and (not self.keep_alive or (answer.header("Connection") or "").lower() == "close"):
                 connection.close()
