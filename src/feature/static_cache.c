@@ -138,7 +138,9 @@ struct static_file *static_cache_new(struct str path, const struct look *facts, 
 
 static void drop_oldest(struct cache *c, struct list *list)
 {
-    drop(c, CONTAINER_OF(list_first(list), struct static_file, node));
+    struct list_node *oldest = list_first(list);
+    ASSERT(oldest);
+    drop(c, CONTAINER_OF(oldest, struct static_file, node));
 }
 
 static void keep(struct cache *c, struct static_file *file, struct list *list)
