@@ -116,12 +116,15 @@ struct exchange *exchange_new(struct thread *t, const struct peer *peer,
     return ex;
 }
 
-STATIC_ASSERT(MODULE_MAX <= 64); // bits of scope.idle
+STATIC_ASSERT(MODULE_MAX < 64); // bits of scope.idle
 
-// Tells whether the module has nothing to do for the exchange's path.
-static bool is_idle(const struct exchange *ex, const struct module *m)
+// Finds the first of the list's modules, from index `from` on, that has something to do for the
+// exchange's path. NULL: none. Most have nothing, and are not even looked at.
+static const struct module *next_busy(const struct exchange *ex, const struct module_list *list,
+                                      size_t from)
 {
-    return (ex->path->scope.idle >> m->index & 1) != 0;
+    uint64_t busy = list->mask & ~ex->path->scope.idle & UINT64_MAX << from;
+    return busy ? module_at((size_t)__builtin_ctzll(busy)) : NULL;
 }
 
 static void walk(struct exchange *ex)
@@ -132,15 +135,13 @@ static void walk(struct exchange *ex)
     enum phase_result result = PHASE_NEXT;
     const struct module_lists *lists = module_lists();
     while (result == PHASE_NEXT && ex->phase < PHASE_COUNT) {
-        const struct module_list *list = &lists->hooks[ex->phase];
-        if (ex->module == list->count) {
+        const struct module *m = next_busy(ex, &lists->hooks[ex->phase], ex->module);
+        if (!m) {
             ex->module = 0;
             ex->phase++;
             continue;
         }
-        const struct module *m = list->items[ex->module++];
-        if (is_idle(ex, m))
-            continue;
+        ex->module = m->index + 1;
         result = m->hooks[ex->phase](ex);
         if (ex->restart) {
             ex->restart = false;
@@ -261,7 +262,8 @@ bool exchange_rewrite(struct exchange *ex, struct str path, struct str query)
         return false;
     keep_origin(ex, 200);
     set_path(ex, path, query);
-    ex->phase = ex->module = 0;
+    ex->phase = 0;
+    ex->module = 0;
     if (ex->walking) {
         ex->restart = true;
         return true;
@@ -339,9 +341,9 @@ void exchange_respond(struct exchange *ex)
     ASSERT(!ex->responded && ex->resp.status != 0);
     ex->responded = true;
     const struct module_list *list = &module_lists()->respond;
-    for (size_t i = 0; ex->path && i < list->count; i++)
-        if (!is_idle(ex, list->items[i]))
-            list->items[i]->respond(ex);
+    const struct module *m = ex->path ? next_busy(ex, list, 0) : NULL;
+    for (; m; m = next_busy(ex, list, m->index + 1))
+        m->respond(ex);
     ex->front->respond(ex);
 }
 
@@ -507,9 +509,9 @@ void exchange_end(struct exchange *ex)
     body_close(ex->req.body);
     count(ex);
     const struct module_list *list = &module_lists()->log;
-    for (size_t i = 0; ex->path && i < list->count; i++)
-        if (!is_idle(ex, list->items[i]))
-            list->items[i]->log(ex);
+    const struct module *m = ex->path ? next_busy(ex, list, 0) : NULL;
+    for (; m; m = next_busy(ex, list, m->index + 1))
+        m->log(ex);
     list_remove(&ex->node);
     ex->magic = 0;
     // What was deferred may still look at the snapshot.

@@ -119,7 +119,8 @@ struct exchange {
     uint64_t leaves_after_us;
     // private
     struct list_node node; // in the thread's list
-    unsigned phase, module, rewrites;
+    unsigned phase, rewrites;
+    size_t module; // where the walk goes on: an index of module_at
     bool walking, restart, responded, aborted, rejected;
     void **module_data; // by module->index; NULL: none has any
     struct loop_task divert;

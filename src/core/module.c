@@ -13,8 +13,10 @@ static struct module_lists lists;
 
 static void append(struct module_list *list, struct module *m, bool has_it)
 {
-    if (has_it)
-        list->items[list->count++] = m;
+    if (!has_it)
+        return;
+    list->items[list->count++] = m;
+    list->mask |= UINT64_C(1) << m->index;
 }
 
 void module_register(struct module *m)

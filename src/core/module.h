@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -77,12 +78,13 @@ struct module {
 // in order.
 void module_register(struct module *m);
 
-#define MODULE_MAX 64
+#define MODULE_MAX 63 // so that a mask can be shifted by an index and one more
 
 // Modules that have one kind of hook, in the order of registration.
 struct module_list {
     struct module *items[MODULE_MAX];
     size_t count;
+    uint64_t mask; // bits by module->index
 };
 
 // Who is to be called when: a request asks these only, not all modules.
