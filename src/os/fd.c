@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -115,7 +116,9 @@ ssize_t fd_receive_some(int fd, void *room, size_t size)
 {
     ssize_t got;
     do {
-        got = recv(fd, room, size, 0);
+        // Not by recv(): that is a point where a thread may be cancelled, and in a process with
+        // threads the library pays for it at each call. Nobody cancels threads here.
+        got = syscall(SYS_recvfrom, fd, room, size, 0, NULL, NULL);
         if (got < 0 && errno == ENOTSOCK)
             got = read(fd, room, size);
     } while (got < 0 && errno == EINTR);
