@@ -54,6 +54,7 @@ static const struct key STRUCTURE[] = {
 struct build {
     struct snapshot *s;
     struct err *err;
+    struct arena draft; // confs of a scope that is not complete
 };
 
 // One scope being resolved.
@@ -72,17 +73,45 @@ const struct key *snapshot_keys(size_t *out_count)
 
 static void make_confs(struct build *b, struct scope *scope)
 {
-    struct arena *a = &b->s->arena;
-    scope->confs = arena_array(a, void *, module_count());
+    scope->confs = arena_array(&b->draft, void *, module_count());
     for (size_t i = 0; i < module_count(); i++) {
         const struct module *m = module_at(i);
-        scope->confs[i] = arena_alloc(a, m->conf_size);
+        scope->confs[i] = arena_alloc(&b->draft, m->conf_size);
         if (!scope->parent) {
-            key_defaults(m->keys, m->key_count, a, scope->confs[i]);
+            key_defaults(m->keys, m->key_count, &b->s->arena, scope->confs[i]);
         } else if (m->conf_size) {
             memcpy(scope->confs[i], scope->parent->confs[i], m->conf_size);
         }
     }
+}
+
+// Tells whether a complete scope has other confs than its parent.
+static bool is_own(const struct scope *scope, size_t i)
+{
+    size_t size = module_at(i)->conf_size;
+    return !scope->parent || memcmp(scope->confs[i], scope->parent->confs[i], size) != 0;
+}
+
+// Takes the confs out of the draft. What is as in the parent is the parent's: of a thousand sites
+// each has its root, and all use the rest from the same memory, which stays in the cache.
+static void keep_confs(struct build *b, struct scope *scope)
+{
+    struct arena *a = &b->s->arena;
+    void **confs = scope->parent ? scope->parent->confs : NULL;
+    for (size_t i = 0; i < module_count(); i++) {
+        if (!is_own(scope, i))
+            continue;
+        if (!confs || (scope->parent && confs == scope->parent->confs)) {
+            confs = arena_array(a, void *, module_count());
+            if (scope->parent)
+                memcpy(confs, scope->parent->confs, module_count() * sizeof *confs);
+        }
+        size_t size = module_at(i)->conf_size;
+        confs[i] = arena_alloc(a, size);
+        memcpy(confs[i], scope->confs[i], size);
+    }
+    scope->confs = confs;
+    arena_reset(&b->draft);
 }
 
 // Structure directives are resolved by our callers, where they may stand.
@@ -123,6 +152,7 @@ static struct level resolve(struct build *b, struct scope *scope, unsigned kind,
         if (m->idle && !l.failed[i] && m->idle(scope->confs[i]))
             scope->idle |= UINT64_C(1) << i;
     }
+    keep_confs(b, scope);
     return l;
 }
 
@@ -333,5 +363,6 @@ struct snapshot *snapshot_build(struct snapshot *empty, const struct tree_node *
     empty->fallback = map_find(&empty->hosts, STR("_"));
     if (!empty->fallback)
         empty->fallback = empty->sites;
+    arena_done(&b.draft);
     return err->count == errors_before ? empty : NULL;
 }

@@ -177,6 +177,11 @@ static void scopes_inherit(void **state)
     assert_true(demo_of(&rest->scope)->block->fast);
     assert_int_equal(demo_of(&z->scope)->block->size, 1024);
     assert_false(demo_of(&z->scope)->block->fast);
+    // What nothing was said about is one piece of memory.
+    assert_ptr_equal(demo_of(&a->scope)->set.items, demo_of(&y->scope)->set.items);
+    assert_ptr_equal(demo_of(&y->scope), demo_of(&a->scope));
+    assert_ptr_equal(rest->scope.confs, b->scope.confs);
+    assert_ptr_not_equal(demo_of(&a->scope), demo_of(&s->top));
     snapshot_unref(s);
 }
 
