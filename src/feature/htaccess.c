@@ -115,7 +115,7 @@ static void judge(struct str dir, size_t root_len, struct htaccess_finding *out)
         if (at > root_len && at < dir.len && dir.ptr[at] != '/')
             continue;
         struct str part = str_slice(dir, 0, at);
-        if (htaccess_file_look(part, out) || !is_dir(part))
+        if (htaccess_file_look(part, out) || (at < dir.len && !is_dir(part)))
             return;
     }
 }
