@@ -68,9 +68,9 @@ void *arena_alloc(struct arena *a, size_t size)
     ASSERT(arena_room(a, size));
     size = round_up(size ? size : 1);
     a->used_bytes += size;
-    if (!ARENA_SPARE || size > block_size(a) / 2)
-        return add_block(a, size);
-    if (size > a->left) {
+    if (size > a->left) { // always so without spare room
+        if (!ARENA_SPARE || size > block_size(a) / 2)
+            return add_block(a, size);
         a->next = add_block(a, block_size(a));
         a->left = block_size(a);
     }

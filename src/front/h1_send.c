@@ -270,11 +270,11 @@ static const char *put_result_text(enum h1_resp_put_result result)
 }
 
 // Writes the head, and the head of the first chunk if there is one, in front of the gathered body.
+// Both take `size` bytes at most.
 static enum h1_resp_put_result put_head(struct h1_conn *conn, const struct h1_resp_head *head,
-                                        uint64_t first_chunk_bytes)
+                                        size_t size, uint64_t first_chunk_bytes)
 {
     struct h1_out *out = &conn->work->out;
-    size_t size = h1_resp_size(head) + H1_CHUNK_HEAD_BYTES_MAX;
     bool is_small = size <= out->start;
     struct wr w = {.size = size};
     w.ptr = is_small ? conn->home->thread->scratch : arena_alloc(&conn->ex->arena, size);
@@ -316,23 +316,23 @@ static void frame(struct h1_out *out, const struct gathered *g, size_t gathered_
     }
 }
 
-// Makes the head for what was gathered; settles framing and keep-alive.
-static enum h1_resp_put_result settle(struct h1_conn *conn, const struct gathered *g)
+// Completes the head for what was gathered; settles framing and keep-alive.
+static enum h1_resp_put_result settle(struct h1_conn *conn, const struct gathered *g,
+                                      struct h1_resp_head *head, size_t head_bytes_max)
 {
     struct h1_out *out = &conn->work->out;
-    struct h1_resp_head head = head_of(conn);
     size_t body_bytes = out->end - out->start;
 
     // All of it is here: its length is known after all.
     bool is_open = out->framing == H1_OUT_CHUNKED || out->framing == H1_OUT_CLOSE;
     if (is_open && g->fill == FILL_END) {
         out->framing = H1_OUT_LENGTH;
-        head.content_length = (int64_t)body_bytes;
+        head->content_length = (int64_t)body_bytes;
     }
     choose_keep_alive(conn);
-    head.is_chunked = out->framing == H1_OUT_CHUNKED;
-    head.connection = connection_of(conn);
-    return put_head(conn, &head, head.is_chunked ? body_bytes : 0);
+    head->is_chunked = out->framing == H1_OUT_CHUNKED;
+    head->connection = connection_of(conn);
+    return put_head(conn, head, head_bytes_max, head->is_chunked ? body_bytes : 0);
 }
 
 // Gathers what is there of the answer and makes its head: NULL, or why it can't be sent.
@@ -354,7 +354,7 @@ static const char *compose(struct h1_conn *conn, struct gathered *g, size_t *out
     *out_body_bytes = out->end - out->start;
     if (g->fill == FILL_FAIL)
         return "the body of the answer broke off at once";
-    enum h1_resp_put_result result = settle(conn, g);
+    enum h1_resp_put_result result = settle(conn, g, &head, head_bytes_max);
     return result == H1_RESP_PUT_OK ? NULL : put_result_text(result);
 }
 

@@ -76,8 +76,9 @@ static enum url_result check_escapes(struct str path, bool *out_has_slash)
 // Tells whether a segment could begin with a dot once decoded; a false alarm costs a copy only.
 static bool may_have_dots(struct str path)
 {
-    for (size_t i = 0; i + 1 < path.len; i++)
-        if (path.ptr[i] == '/' && path.ptr[i + 1] == '.')
+    for (size_t i = str_find(path, '.'); i < path.len;
+         i += 1 + str_find(str_skip(path, i + 1), '.'))
+        if (i > 0 && path.ptr[i - 1] == '/')
             return true;
     return false;
 }
