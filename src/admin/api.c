@@ -145,7 +145,7 @@ static void post_restart(struct exchange *ex)
     }
     switch (pool_restart(app)) {
     case POOL_RESTART_UNKNOWN:
-        refuse(ex, 404, "there is no such app; see /api/apps");
+        refuse(ex, 404, "there is no such app; `godwit apps`, or /api/apps, lists them");
         break;
     case POOL_RESTART_DONE:
         answer_done(ex);

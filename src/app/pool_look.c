@@ -260,8 +260,9 @@ static void tell_restarted(const struct pool_order *order, const char *scope)
         log_info(scope, "app.restarted", "a new worker is ready; the old ones leave");
     } else {
         log_error(scope, "app.restart_failed",
-                  "a new worker could not be started, the old ones stay: %.*s",
-                  STR_ARG(order->text));
+                  "a new worker could not be started, the old ones stay, and it is tried again "
+                  "within %llu s: %.*s",
+                  (unsigned long long)POOL_BACKOFF_MAX_US / 1000000, STR_ARG(order->text));
     }
     if (link->restarted)
         link->restarted(link->arg, order->app, ok, order->text);
