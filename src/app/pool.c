@@ -522,7 +522,8 @@ static void find_place(struct pool_worker *w)
     }
 }
 
-// Notes a start that came to nothing; the next one waits longer each time. Lock held.
+// Notes a start that came to nothing; the next one waits longer each time. Control thread, lock
+// held.
 static void count_failure(struct pool *p, const struct pool_worker *w, struct str text)
 {
     size_t cut = text.len > POOL_FAILURE_BYTES ? text.len - POOL_FAILURE_BYTES : 0;
@@ -534,6 +535,7 @@ static void count_failure(struct pool *p, const struct pool_worker *w, struct st
     if (wait_us > POOL_BACKOFF_MAX_US)
         wait_us = POOL_BACKOFF_MAX_US;
     p->failures++;
+    metrics_add(&pool_state.control->metrics, workers_failed, 1);
     p->retry_us = p->failed_us + wait_us;
     if (w->generation == p->generation)
         pool_restart_failed(p);
@@ -628,6 +630,8 @@ enum pool_exit pool_exited(struct str app, uint32_t id, int status, int32_t *out
         end_conversation(w);
     else
         pool_worker_free(w);
+    if (!wanted)
+        metrics_add(&pool_state.control->metrics, workers_died, 1);
     pool_state_unlock();
     return wanted ? POOL_EXIT_WANTED : POOL_EXIT_UNEXPECTED;
 }

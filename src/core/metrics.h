@@ -27,6 +27,7 @@
  X(bytes_in, "Bytes read from clients.")                                                        \
  X(bytes_out, "Bytes written to clients.")                                                      \
  X(spool_bytes, "Bytes of bodies written to temporary files.")                                  \
+ X(bodies_refused, "Requests refused because their body was larger than body_max.")             \
  X(spool_refused, "Requests refused because temporary files have reached a limit, or failed.")  \
  X(queue_waits, "Requests that had to wait for a worker.")                                      \
  X(queue_full, "Requests refused because an app's queue was full.")                             \
@@ -35,6 +36,8 @@
  X(backend_retries, "Requests handed to a second worker because the first had not taken them.") \
  X(request_timeouts, "Requests whose worker was killed because request_time had passed.")       \
  X(workers_started, "Workers that were asked for.")                                             \
+ X(workers_failed, "Workers that could not be started, or not within start_time.")              \
+ X(workers_died, "Workers that ended unasked.")                                                 \
  X(workers_recycled, "Workers to be replaced after requests or for their memory.")              \
  X(workers_evicted, "Idle workers that left because of workers_max or memory_max.")             \
  X(htaccess_refused, "Requests refused because an .htaccess file protects something.")          \

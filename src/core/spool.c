@@ -295,6 +295,7 @@ void spool_refuse(struct exchange *ex, const struct spool *s, enum spool_result 
     switch (result) {
     case SPOOL_TOO_LARGE:
         ex->resp.close = true;
+        metrics_add(&ex->thread->metrics, bodies_refused, 1);
         exchange_refuse(ex, 413, NULL, "The request body is larger than body_max (%lld bytes).",
                         (long long)conf->body_max_bytes);
         break;

@@ -34,6 +34,7 @@ def test_body_max_is_decided_at_the_head(app):
         assert c.head().status == 100
         c.send("x" * 500)
         assert c.read().text == "500"
+    assert app.status()["metrics"]["bodies_refused"] == 1
 
 
 def test_full_queue_is_told_at_the_head(app):
