@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -32,7 +33,8 @@ struct stream {
     bool is_watched;
     bool
         is_misled; // the peer speaks HTTP where TLS was expected (set by tls.c); plain from then on
-    void *tls;     // of tls.c
+    uint8_t empty_records; // of tls.c
+    void *tls;             // of tls.c
     struct loop_watch watch;
 };
 

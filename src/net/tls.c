@@ -14,6 +14,9 @@
 
 #define RECORD_BYTES 16384                         // the most that one record carries
 #define CIPHERS      "ECDHE+AESGCM:ECDHE+CHACHA20" // of TLS 1.2: forward secrecy and AEAD only
+// Records behind the handshake that carry no bytes, over a connection's life. Who keeps to what TLS
+// needs sends one in hundreds of gigabytes.
+#define EMPTY_RECORDS_MAX 64
 
 struct tls_context; // is an SSL_CTX
 
@@ -81,6 +84,40 @@ static enum tls_result use_key(SSL_CTX *ctx, struct str text)
     return ok ? TLS_OK : TLS_MISMATCH;
 }
 
+// Counts records that make OpenSSL work and give us nothing: new keys, attempts to renegotiate,
+// warnings. It reads on behind each, so that a client which sends nothing else would keep the
+// thread in one call, where no time-out reaches it.
+static void on_message(int is_ours, int version, int type, const void *bytes, size_t len, SSL *ssl,
+                       void *arg)
+{
+    struct stream *s = arg;
+    (void)version;
+    // TLS 1.3 hides the type in a record that looks like bytes.
+    bool tells_type = type == SSL3_RT_HEADER || type == SSL3_RT_INNER_CONTENT_TYPE;
+    if (!s || is_ours || !tells_type || len == 0 || !SSL_is_init_finished(ssl))
+        return;
+    if (*(const unsigned char *)bytes != SSL3_RT_APPLICATION_DATA
+        && s->empty_records <= EMPTY_RECORDS_MAX)
+        s->empty_records++;
+}
+
+// Called before and behind what OpenSSL does with the socket: a stream with too many empty records
+// reads no more. What is buffered of it already is looked at still.
+static long on_socket(BIO *bio, int call, const char *bytes, size_t size, int number, long arg,
+                      int result, size_t *len)
+{
+    const struct stream *s = (const struct stream *)(void *)BIO_get_callback_arg(bio);
+    (void)bytes;
+    (void)size;
+    (void)number;
+    (void)arg;
+    (void)len;
+    if (call != BIO_CB_READ || s->empty_records <= EMPTY_RECORDS_MAX)
+        return result;
+    BIO_clear_retry_flags(bio);
+    return -1;
+}
+
 static bool set_up(SSL_CTX *ctx)
 {
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION
@@ -91,6 +128,7 @@ static bool set_up(SSL_CTX *ctx)
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_read_ahead(ctx, 1);
     SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, NULL);
+    SSL_CTX_set_msg_callback(ctx, on_message);
     return SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) == 1
            && SSL_CTX_set_cipher_list(ctx, CIPHERS) == 1 && SSL_CTX_set_num_tickets(ctx, 1) == 1;
 }
@@ -279,6 +317,9 @@ int tls_start(struct stream *s, struct tls_context *context)
         return -ENOMEM;
     }
     SSL_set_accept_state(ssl);
+    SSL_set_msg_callback_arg(ssl, s);
+    BIO_set_callback_arg(SSL_get_rbio(ssl), (char *)(void *)s);
+    BIO_set_callback_ex(SSL_get_rbio(ssl), on_socket);
     s->tls = ssl;
     s->ops = &OPS;
     return 0;

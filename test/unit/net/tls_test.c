@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -377,6 +378,83 @@ static void a_file(void **state)
     fd_close(&file);
 }
 
+static void client_changes_keys(int update)
+{
+    ERR_clear_error();
+    assert_int_equal(SSL_key_update(client, update), 1);
+    assert_int_equal(SSL_do_handshake(client), 1);
+}
+
+// A client may ask for new keys of ours with its own, and not read for long.
+static void keys_may_change(void **state)
+{
+    static const int UPDATES[] = {SSL_KEY_UPDATE_NOT_REQUESTED, SSL_KEY_UPDATE_REQUESTED};
+    (void)state;
+    meet();
+    for (int i = 0; i < 20; i++) {
+        client_changes_keys(UPDATES[i % 2]);
+        meet();
+        assert_int_equal(server_says("good day"), 8);
+        client_hears("good day");
+    }
+}
+
+// Each is work for us and nothing to answer. Bytes in between do not pay for them.
+static void keys_that_change_without_end_end_the_stream(void **state)
+{
+    char room[16];
+    int updates = 0;
+    ssize_t n = -EAGAIN;
+    (void)state;
+    meet();
+    for (; updates < 200 && (n == -EAGAIN || n == 5); updates++) {
+        client_changes_keys(SSL_KEY_UPDATE_NOT_REQUESTED);
+        if (updates % 2)
+            client_says("hello");
+        n = stream_read(&server, room, sizeof room);
+    }
+    assert_int_equal(n, -EPROTO);
+    assert_true(updates > 60 && updates < 70);
+    assert_true(server.is_cut);
+}
+
+// All are in the socket when the server looks: it must not read them all.
+static void keys_that_change_in_one_go_end_the_stream(void **state)
+{
+    char room[16];
+    char *bytes;
+    int before = 0;
+    int after = 0;
+    (void)state;
+    meet();
+    BIO *out = BIO_new(BIO_s_mem());
+    SSL_set0_wbio(client, out);
+    for (int i = 0; i < 3000; i++)
+        client_changes_keys(SSL_KEY_UPDATE_NOT_REQUESTED);
+    long len = BIO_get_mem_data(out, &bytes);
+    assert_int_equal(fd_write(client_fd, str_n(bytes, (size_t)len)), len);
+    assert_int_equal(ioctl(server.fd, FIONREAD, &before), 0);
+    assert_int_equal(before, len);
+    assert_int_equal(stream_read(&server, room, sizeof room), -EPROTO);
+    assert_int_equal(ioctl(server.fd, FIONREAD, &after), 0);
+    assert_true(before - after < 20000);
+}
+
+static void renegotiation_is_refused(void **state)
+{
+    char room[16];
+    (void)state;
+    assert_int_equal(SSL_set_max_proto_version(client, TLS1_2_VERSION), 1);
+    meet();
+    ERR_clear_error();
+    assert_int_equal(SSL_renegotiate(client), 1);
+    assert_int_equal(SSL_do_handshake(client), -1);
+    assert_int_equal(stream_read(&server, room, sizeof room), -EAGAIN);
+    assert_int_equal(client_read(room, sizeof room), -1);
+    assert_int_equal(ERR_GET_REASON(ERR_peek_error()), SSL_R_NO_RENEGOTIATION);
+    assert_int_equal(server.empty_records, 1);
+}
+
 static void ends_are_told(void **state)
 {
     char room[16];
@@ -538,6 +616,10 @@ int main(void)
         CASE(a_handshake_in_single_bytes),
         CASE(a_full_socket),
         CASE(a_file),
+        CASE(keys_may_change),
+        CASE(keys_that_change_without_end_end_the_stream),
+        CASE(keys_that_change_in_one_go_end_the_stream),
+        CASE(renegotiation_is_refused),
         CASE(ends_are_told),
         CASE(a_reset_tells_no_end),
         CASE(a_peer_that_vanishes),
