@@ -3,7 +3,9 @@
 #include "backend/cgi_env.h"
 
 #include "base/assert.h"
+#include "base/buf.h"
 #include "base/wr.h"
+#include "http/escape.h"
 
 #define VARS_MAX    29 // pairs that the server itself sets
 #define DECIMAL_MAX 24
@@ -49,7 +51,7 @@ static struct str joined(struct arena *a, struct str left, struct str between, s
 
 // A target in absolute form ("http://host/path?q") is shown from its path on. Apache shows it
 // whole; but applications take the variable for a path, and the host is in HTTP_HOST.
-static struct str request_uri(struct arena *a, struct str target)
+static struct str shown_target(struct arena *a, struct str target)
 {
     if (target.len == 0 || target.ptr[0] == '/' || target.ptr[0] == '*')
         return target;
@@ -65,6 +67,20 @@ static struct str request_uri(struct arena *a, struct str target)
         return slash < rest.len ? str_skip(rest, slash) : STR("/");
     }
     return target;
+}
+
+// What was refused because it cannot be read in one way only is not for an app to read: the script
+// that explains it sees its own path.
+static struct str request_uri(struct exchange *ex)
+{
+    if (!exchange_is_rejected(ex))
+        return shown_target(&ex->arena, ex->req.target);
+    struct buf path = {0};
+    bool ok = escape_path(&path, ex->req.path);
+    ASSERT(ok); // no ceiling
+    struct str uri = arena_dup(&ex->arena, buf_view(&path));
+    buf_done(&path);
+    return uri;
 }
 
 // What the client has called the server; if it has not, the site's own name.
@@ -118,7 +134,7 @@ static void add_request(struct exchange *ex, const struct cgi_env_script *script
                         struct cgi_env *env)
 {
     // First what workers look for by name in every request.
-    add(env, STR("REQUEST_URI"), request_uri(&ex->arena, ex->req.target));
+    add(env, STR("REQUEST_URI"), request_uri(ex));
     add(env, STR("SERVER_PROTOCOL"), protocol_text(ex->req.version));
     add(env, STR("DOCUMENT_ROOT"), script->document_root);
     if (script->context_root.len) {

@@ -60,6 +60,12 @@ static int64_t body_length(const struct lsapi_conv *conv)
     return conv->spool ? spool_length(conv->spool) : -1;
 }
 
+// What was refused for its line is not for an app to read.
+static struct str request_line(const struct exchange *ex)
+{
+    return exchange_is_rejected(ex) ? STR("GET / HTTP/1.1") : ex->req.line;
+}
+
 static bool put_packet(struct lsapi_conv *conv, struct wr *w)
 {
     struct cgi_env env;
@@ -72,7 +78,7 @@ static bool put_packet(struct lsapi_conv *conv, struct wr *w)
         .special_count = conv->conf.special_count,
         .headers = env.headers,
         .header_count = env.header_count,
-        .request_line = conv->exchange->req.line,
+        .request_line = request_line(conv->exchange),
         .body_bytes = body_bytes < 0 ? 0 : body_bytes,
     };
     return lsapi_put_request(w, &req);

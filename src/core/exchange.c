@@ -214,12 +214,17 @@ void exchange_reject(struct exchange *ex, int status, const char *reason)
 {
     metrics_add(&ex->thread->metrics, requests_malformed, 1);
     if (!ex->peer->is_control && ex->snapshot)
-        ex->site = snapshot_site(ex->snapshot, (struct str){0});
+        ex->site = snapshot_site(ex->snapshot, ex->req.host);
     if (ex->site)
         ex->path = snapshot_path(ex->site, STR("/"));
     ex->resp.close = true;
-    ex->rejected = true;
+    ex->rejected_for = reason;
     exchange_refuse(ex, status, NULL, "%s", reason);
+}
+
+bool exchange_is_rejected(const struct exchange *ex)
+{
+    return ex->rejected_for != NULL;
 }
 
 void exchange_set_control(void (*handle)(struct exchange *ex))
@@ -369,7 +374,9 @@ static struct str page_of(struct exchange *ex, int status, struct str cause)
         return arena_fmt(&ex->arena, "{\"status\":%d,\"error\":\"%.*s\",\"request_id\":\"%s\"}\n",
                          status, STR_ARG(reason), ex->id);
     struct buf text = {0};
-    bool is_shown = ex->rejected || (ex->snapshot && server_conf(ex->snapshot)->development);
+    if (ex->rejected_for)
+        cause = str_c(ex->rejected_for); // also if its page of the site has failed since
+    bool is_shown = ex->rejected_for || (ex->snapshot && server_conf(ex->snapshot)->development);
     if (is_shown && !escape_html(&text, cause))
         buf_take(&text, buf_len(&text));
     struct str shown = buf_view(&text);
@@ -393,10 +400,10 @@ static void set_page(struct exchange *ex, int status, struct str cause)
     ex->resp.body = body_text(&ex->arena, page_of(ex, status, cause));
 }
 
-// Tells whether a module answers instead. What could not be understood has no path.
+// Tells whether a module answers instead.
 static bool is_diverted(struct exchange *ex, int *status)
 {
-    if (!ex->path || ex->req.path.len == 0)
+    if (!ex->path)
         return false;
     const struct module_list *list = &module_lists()->refuse;
     for (size_t i = 0; i < list->count; i++)

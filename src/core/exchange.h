@@ -121,8 +121,9 @@ struct exchange {
     struct list_node node; // in the thread's list
     unsigned phase, rewrites;
     size_t module; // where the walk goes on: an index of module_at
-    bool walking, restart, responded, aborted, rejected;
-    void **module_data; // by module->index; NULL: none has any
+    bool walking, restart, responded, aborted;
+    const char *rejected_for; // NULL: it was understood
+    void **module_data;       // by module->index; NULL: none has any
     struct loop_task divert;
     struct str divert_path;
     struct str dir_path; // asked for before exchange_narrow; empty: not called
@@ -137,9 +138,14 @@ struct exchange *exchange_new(struct thread *t, const struct peer *peer,
 void exchange_start(struct exchange *ex);
 
 // exchange_reject answers `status` to a request that could not be understood (`reason`: a few
-// words, static; the page shows them), in the name of the first site, without walking the phases.
-// Instead of exchange_start.
+// words, static; the page shows them), in the name of the site of req.host, or of that for unknown
+// hosts when it is not known, without walking the phases. Instead of exchange_start. The answer may
+// come after it has returned: a module may have a page for it.
 void exchange_reject(struct exchange *ex, int status, const char *reason);
+
+// exchange_is_rejected tells whether exchange_reject was called: what of the request is there is
+// not to be trusted.
+bool exchange_is_rejected(const struct exchange *ex);
 
 // exchange_set_control sets who answers the exchanges of control connections (peer.is_control):
 // these have no site and walk no phases. Before threads start.

@@ -57,8 +57,8 @@ struct module {
     // NULL.
     void (*respond)(struct exchange *ex);
     // refuse is called when the server itself refuses with *status (exchange_refuse), before the
-    // page is made: it may change the status, or call exchange_divert and return true. Not for
-    // requests that could not be understood. May be NULL.
+    // page is made: it may change the status, or call exchange_divert and return true. What could
+    // not be understood (exchange_is_rejected) has no path yet. May be NULL.
     bool (*refuse)(struct exchange *ex, int *status);
     // log is called once when the exchange is over. May be NULL.
     void (*log)(struct exchange *ex);

@@ -90,9 +90,13 @@ static const struct key KEYS[] = {
         .name = "error_page",
         .type = &TYPE,
         .scopes = KEY_TOP | KEY_SITE | KEY_PATH,
-        .help = "The page of the site that the client gets when the server refuses a request with "
-                "one of these statuses. PATH is a file or a script of the site. Errors that an app "
-                "answers itself stay as they are.",
+        .help =
+            "The page of the site that the client gets when the server refuses a request with "
+            "one of these statuses. PATH is a file or a script of the site. Errors that an app "
+            "answers itself stay as they are. What cannot be understood as a request (400, 408, "
+            "414, 417, 431, 501, 505) gets the page of its site if the head was whole and only "
+            "the address is wrong, else that of the site for unknown hosts; what stands in the "
+            "site itself or in its path / counts.",
         .example = "404 410 /errors/missing.html",
         .repeats = true,
         .def_words = "a short page of the server's",

@@ -280,9 +280,10 @@ static void time_out_head(struct h1_conn *conn)
 
 // HANDLE and SEND.
 
+// A refused head may wait for its page.
 static void enter_handle(struct h1_conn *conn)
 {
-    if (!conn->answered)
+    if (!conn->answered && !exchange_is_rejected(conn->ex))
         exchange_start(conn->ex);
 }
 

@@ -120,6 +120,12 @@ static enum url_slash slash_policy(const struct exchange *ex, struct str host)
     return (enum url_slash)conf->encoded_slash;
 }
 
+static void set_host(struct request *req, struct url_host host)
+{
+    req->host = host.name;
+    req->host_port = host.port < 0 ? 0 : (unsigned)host.port;
+}
+
 // Reads what target and Host (its parts, as they were sent) say. NULL, or what is wrong with them.
 static const char *locate(struct exchange *ex, struct url_host host)
 {
@@ -127,11 +133,15 @@ static const char *locate(struct exchange *ex, struct url_host host)
     struct arena *a = &ex->arena;
     struct url url;
     enum url_result result = url_parse(req->target, req->method, URL_SLASH_KEEP, a, &url);
-    if (result != URL_OK)
+    if (result != URL_OK) {
+        // The site of the field explains it.
+        set_host(req, (struct url_host){url_host_fold(host.name, a), host.port});
         return url_result_text(result);
+    }
     struct url_host where = url.host;
     if (!where.name.len)
         where = (struct url_host){url_host_fold(host.name, a), host.port};
+    set_host(req, where);
     // Only now it is known whose rule holds.
     if (url.has_encoded_slash)
         result = url_parse(req->target, req->method, slash_policy(ex, where.name), a, &url);
@@ -144,8 +154,6 @@ static const char *locate(struct exchange *ex, struct url_host host)
     req->path = url.path;
     req->query = url.query;
     req->has_query = url.has_query;
-    req->host = where.name;
-    req->host_port = where.port < 0 ? 0 : (unsigned)where.port;
     return NULL;
 }
 
@@ -181,7 +189,8 @@ static enum h1_head_result refuse_head(struct h1_conn *conn, struct str bytes,
     int status;
     const char *reason = h1_req_refusal(result, &status);
     struct exchange *ex = begin(conn);
-    // What is known of it is for the log only.
+    // What is known of it is for the log only. Its page is that of the site for unknown hosts:
+    // which Host counts, if any, is just what may be unclear.
     struct request *req = &ex->req;
     req->method = head->method;
     req->method_text = arena_dup(&ex->arena, head->method_token);

@@ -119,6 +119,83 @@ def test_a_whole_site_returns_with_its_page(godwit):
     assert (answer.status, answer.text, answer.header("Retry-After")) == (503, "back soon", "5")
 
 
+# What is no request: bytes, status, and the site whose page it gets. "a.example" only if its head could be read.
+NO_REQUESTS = [
+    (b"GET /\r\n\r\n", 400, "other"), (b"GET / HTTP/1.1\r\n\r\n", 400, "other"),
+    (b"GET / HTTP/1.1\r\nHost: a.example\r\nHost: a.example\r\n\r\n", 400, "other"),
+    (b"GET / HTTP/1.1\r\nHost: a.example\r\nBad name: x\r\n\r\n", 400, "other"),
+    (b"POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "other"),
+    (b"GET /%zz HTTP/1.1\r\nHost: a.example\r\n\r\n", 400, "a"), (b"GET /%00 HTTP/1.1\r\nHost: A.example:80\r\n\r\n", 400, "a"),
+    (b"GET /a%2fb HTTP/1.1\r\nHost: a.example\r\n\r\n", 400, "a"), (b"GET /../x HTTP/1.1\r\nHost: b.example\r\n\r\n", 400, "other"),
+    (b"GET http://a.example/%2f HTTP/1.1\r\nHost: b.example\r\n\r\n", 400, "a"),
+    (b"GET /" + b"x" * 3000 + b" HTTP/1.1\r\nHost: a.example\r\n\r\n", 414, "other"),
+    (b"GET / HTTP/1.1\r\nHost: a.example\r\nExpect: wonders\r\n\r\n", 417, "other"),
+    (b"GET / HTTP/1.1\r\nHost: a.example\r\nX: " + b"x" * 5000 + b"\r\n\r\n", 431, "other"),
+    (b"POST / HTTP/1.1\r\nHost: a.example\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501, "other"),
+    (b"GET / HTTP/2.0\r\nHost: a.example\r\n\r\n", 505, "other"),
+    (b"GET / HTTP/1.1\r\nHost: a", 408, "other"),
+]
+
+
+def test_what_is_no_request_gets_a_page_of_its_site(godwit):
+    """Its connection ends behind the page, and nothing that follows is answered or breaks the answer."""
+    for name in ("a", "other"):
+        godwit.file(f"{name}.html", f"page of {name}")
+    pages = " ".join(str(s) for s in sorted({s for _, s, _ in NO_REQUESTS} | {413}))
+    godwit.config("listen 127.0.0.1:%(port)d; header_time 300ms; header_bytes_max 4k; target_bytes_max 2k; body_max 1k;"
+                  " site a.example { root %(www)s; error_page " + pages + " /a.html; }"
+                  " site b.example _ { root %(www)s; error_page " + pages + " /other.html; }")
+    godwit.start()
+    more = format_request("GET", "/a.html", host="a.example")
+    for sent, status, name in NO_REQUESTS:
+        with godwit.connect() as c:
+            c.send(sent if status == 408 else sent + more * 3)
+            answer = c.read()
+            assert (answer.status, answer.text) == (status, f"page of {name}"), sent[:60]
+            assert answer.header("Connection") == "close"
+            assert c.at_end()
+    with godwit.connect() as c:  # a body of some size does not destroy the answer
+        c.send(b"POST /%zz HTTP/1.1\r\nHost: a.example\r\nContent-Length: 3000000\r\n\r\n" + b"x" * 3000000)
+        answer = c.read()
+        assert (answer.status, answer.text) == (400, "page of a") and c.at_end()
+    with godwit.connect() as c:
+        c.send(b"HEAD /%zz HTTP/1.1\r\nHost: a.example\r\n\r\n")
+        answer = c.read("HEAD")
+        assert (answer.status, answer.header("Content-Length")) == (400, "9") and c.at_end()
+    godwit.stderr.wait(r'"GET /%zz HTTP/1.1" 400 ')
+    assert godwit.get("/a.html").text == "page of a"
+
+
+def test_what_is_no_request_without_its_page(godwit):
+    """The server's own page says what is wrong, not why there is no other."""
+    godwit.file("die.php", "<?php posix_kill(getmypid(), 9);")
+    godwit.php(site="error_page 400 /nowhere.html; error_page 505 /die.php;")
+    for line, status, said in ((b"GET /%zz HTTP/1.1", 400, "%"), (b"GET / HTTP/3.0", 505, "the version is not HTTP/1")):
+        with godwit.connect() as c:
+            c.send(line + b"\r\nHost: a\r\n\r\n")
+            answer = c.read()
+            assert (answer.status, said in answer.text, "Nothing answers" in answer.text) == (status, True, False)
+            assert c.at_end()
+
+
+def test_a_script_explains_what_is_no_request(godwit):
+    godwit.file("e.php", "<?php echo json_encode([$_SERVER['REQUEST_URI'], $_SERVER['REQUEST_METHOD'], $_SERVER['REDIRECT_STATUS'],"
+                "file_get_contents('php://input'), $_GET]);")
+    godwit.php(site="error_page 400 414 /e.php;", top="target_bytes_max 2k;")
+    for sent, status in ((b"POST /admin%2f..%2fx?a=b HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na=1", 400),
+                         (b"no request\r\n\r\n", 400), (b"GET /" + b"x" * 3000 + b" HTTP/1.1\r\n\r\n", 414)):
+        with godwit.connect() as c:
+            c.send(sent)
+            answer = c.read()
+            assert (answer.status, answer.text) == (status, f'["\\/e.php","GET","{status}","",[]]')
+            assert c.at_end()
+    for sent in (b"no request\r\n\r\n",) * 20:  # who leaves before the page is there harms nobody
+        with godwit.connect() as c:
+            c.send(sent)
+            c.leave()
+    assert godwit.get("/e.php").status == 200
+
+
 @pytest.mark.parametrize("directive,words", [
     ("error_page 404;", "1 argument"), ("error_page 200 /x;", "200.*400"), ("error_page 404 x.html;", "x\\.html"),
     ("error_page 404 https://x.example/;", "path of the site"), ("error_page /a /b;", "/a"),
