@@ -41,7 +41,7 @@
 #define POOL_FAILURES_MAX   3 // in a row, with no worker alive: waiting requests are refused
 #define POOL_BACKOFF_MIN_US 100000
 #define POOL_BACKOFF_MAX_US 10000000
-#define POOL_TRACE_US       100000  // that a stuck worker has to say where it is
+#define POOL_TRACE_US       250000  // that a stuck worker has to say where it is
 #define POOL_CLOSED_US      100000  // that one which has closed over a request has to end by itself
 #define POOL_TERM_US        1000000 // and then, by SIGTERM
 #define POOL_FAILURE_BYTES  4096    // kept of why the last start failed
