@@ -39,6 +39,7 @@ bool engine_start(const struct engine_options *options)
     // server interface of PHP.
     (void)signal(SIGPIPE, SIG_IGN);
     opcache_lock_start();
+    jumps_make_direct();
     zend_signal_startup();
     sapi_startup(&sapi_litespeed);
     // PHP only reads them; its type is older than const.

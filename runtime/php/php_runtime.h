@@ -99,6 +99,11 @@ void signals_watch(void);
 // signals_reset takes back what the request has changed, or has the worker leave.
 void signals_reset(void);
 
+// ---- jumps.c
+
+// jumps_make_direct makes PHP's calls of its own functions cheaper. Before PHP starts.
+void jumps_make_direct(void);
+
 // ---- opcache_lock.c
 
 // opcache_lock_start readies the lock. Before PHP starts.

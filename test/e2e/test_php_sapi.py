@@ -4,6 +4,7 @@ and that the next one sees nothing of it. Forms of header() are compared with Ap
 import gzip
 import json
 import os
+import platform
 import re
 import signal
 
@@ -78,6 +79,21 @@ def test_programs_inherit_no_descriptors(site):
     shown = site.get("/fds.php").text
     # PHP's own file of the script, when it was read just now, and the directory that ls lists.
     assert re.findall(r" (\d+) -> ", shown) in (["0", "1", "2", "3"], ["0", "1", "2", "3", "4"]), shown
+
+
+def test_php_calls_itself_directly(site):
+    site.file("maps.php", "<?php readfile('/proc/self/maps');")
+    site.file("code.php", "<?php $f = fopen('/proc/self/mem', 'rb'); fseek($f, (int) $_GET['at']); echo bin2hex(fread($f, $_GET['size']));")
+    maps = site.get("/maps.php").text.splitlines()
+    around = [i for i, line in enumerate(maps) if "libphp" in line]
+    made = [line for line in maps[around[0]:around[-1]] if "r-xp" in line and "libphp" not in line]
+    if platform.machine() != "x86_64":
+        assert not made
+        return
+    start, end = (int(n, 16) for n in made[0].split()[0].split("-"))
+    code = bytes.fromhex(site.get(f"/code.php?at={start}&size={end - start}").text)
+    direct = sum(code[i] == 0xE9 and code[i + 6] == 0x68 for i in range(0, len(code) - 15, 16))
+    assert direct > 1000, "a stub is a jump to an address, in place of one by a slot"
 
 
 def test_fork(site):
