@@ -2,10 +2,12 @@
 // snapshot_build -- makes a snapshot from a tree. One way for all scopes: the child's structs begin
 // as copies of the parent's, then the block's directives are applied, then each module checks its
 // own. Reads no file.
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
+#include "core/conf_path.h"
 #include "core/module.h"
 #include "core/module_block.h"
 #include "core/snapshot.h"
@@ -34,8 +36,8 @@ static const struct key STRUCTURE[] = {
         .scopes = KEY_SITE,
         .help =
             "What holds for URL paths that begin with PREFIX, which ends at a slash: /wiki is for /wiki and "
-            "/wiki/page, not for /wikipedia. The longest prefix that fits counts; what its block does not "
-            "say holds as in the site.",
+            "/wiki/page, not for /wikipedia. It is written as decoded (\"/a b\", not /a%20b) and without "
+            "wildcards. The longest prefix that fits counts; what its block does not say holds as in the site.",
         .example = "/wiki/ { root /usr/share/mediawiki; }",
         .repeats = true,
     },
@@ -220,6 +222,14 @@ static bool check_path(const struct build *b, const struct site *site, const str
                           "\"%.*s\" is no prefix of paths, \"/\" and whole segments were expected",
                           STR_ARG(prefix));
     }
+    if (!conf_path_check("path", prefix, node->arg_pos[0], &b->s->arena, b->err))
+        return false;
+    if (str_find(prefix, '*') < prefix.len || str_find(prefix, '?') < prefix.len) {
+        return tree_error(b->err, node->arg_pos[0],
+                          "\"path\" has \"%.*s\", but all below a prefix is meant, and never its "
+                          "query: one without \"*\" and \"?\" was expected",
+                          STR_ARG(prefix));
+    }
     for (size_t i = 0; i < site->path_count; i++) {
         struct tree_pos first = site->paths[i].scope.pos;
         if (same_prefix(site->paths[i].prefix, prefix)) {
@@ -288,7 +298,8 @@ static bool is_host(struct str name)
     if (!name.len || name.ptr[0] == '.' || str_ends(name, STR(".")))
         return false;
     for (size_t i = 0; i < name.len; i++) {
-        if (!is_host_byte(name.ptr[i]) && !(is_v6 && name.ptr[i] == ':'))
+        bool is_empty_label = i > 0 && name.ptr[i] == '.' && name.ptr[i - 1] == '.';
+        if (is_empty_label || (!is_host_byte(name.ptr[i]) && !(is_v6 && name.ptr[i] == ':')))
             return false;
     }
     return true;
@@ -302,6 +313,27 @@ static struct str lower(struct arena *a, struct str name)
     return str_n(room, name.len);
 }
 
+// Clients write an address in one way (RFC 5952): another would never be asked for.
+static bool check_address(struct build *b, struct str name, struct tree_pos pos)
+{
+    struct in6_addr address;
+    char text[INET6_ADDRSTRLEN + 1] = "";
+    if (!str_starts(name, STR("[")))
+        return true;
+    if (name.len - 2 < sizeof text)
+        memcpy(text, name.ptr + 1, name.len - 2);
+    if (inet_pton(AF_INET6, text, &address) != 1) {
+        return tree_error(b->err, pos,
+                          "\"%.*s\" is no IPv6 address, one such as [::1] was expected",
+                          STR_ARG(name));
+    }
+    (void)inet_ntop(AF_INET6, &address, text, sizeof text);
+    if (str_eq(str_slice(name, 1, name.len - 1), str_c(text)))
+        return true;
+    return tree_error(b->err, pos, "\"%.*s\" is asked for as \"[%s]\", which was expected",
+                      STR_ARG(name), text);
+}
+
 static void add_name(struct build *b, struct site *site, struct str written, struct tree_pos pos)
 {
     struct str name = lower(&b->s->arena, written);
@@ -312,6 +344,8 @@ static void add_name(struct build *b, struct site *site, struct str written, str
             STR_ARG(written));
         return;
     }
+    if (!check_address(b, name, pos))
+        return;
     struct str host = str_starts(name, STR("*.")) ? str_skip(name, 1) : name;
     const struct site *first = map_find(&b->s->hosts, host);
     if (first) {

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "core/conf_path.h"
 #include "core/exchange.h"
 #include "http/header.h"
 
@@ -55,6 +56,8 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
                           "expected",
                           STR_ARG(path));
     }
+    if (!conf_path_check("error_page", path, node->arg_pos[last], a, err))
+        return false;
     path = arena_dup(a, path);
     struct rule *rules = arena_array(a, struct rule, conf->count + last);
     if (conf->count)

@@ -3,11 +3,11 @@
 // the server has put in its place would lead the client in a circle.
 #include "feature/redirect.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/buf.h"
+#include "core/conf_path.h"
 #include "core/exchange.h"
 #include "core/link.h"
 #include "http/header.h"
@@ -99,53 +99,23 @@ static bool read_status(const struct tree_node *node, int *out)
     return false;
 }
 
-// What stands escaped in a text: slashes may be kept so (encoded_slash), the rest is no part of a
-// decoded path.
-struct escapes {
-    bool slash, other;
-};
-
-static struct escapes escapes_in(struct str s)
+// A rule behind one that takes all of its requests would wait for ever.
+static bool check_order(const struct tree_node *node, const struct rules *before,
+                        const struct rule *rule, struct err *err)
 {
-    struct escapes found = {0};
-    for (size_t at = str_find(s, '%'); at < s.len; at = str_find(s, '%')) {
-        s = str_skip(s, at + 1);
-        if (str_starts(s, STR("2F")) || str_starts(s, STR("2f")))
-            found.slash = true;
-        else if (s.len >= 2 && isxdigit((unsigned char)s.ptr[0])
-                 && isxdigit((unsigned char)s.ptr[1]))
-            found.other = true;
+    for (size_t i = 0; i < before->count; i++) {
+        const struct rule *first = &before->items[i];
+        bool is_covered = first->is_prefix ? str_starts(rule->from, first->from)
+                                           : !rule->is_prefix && str_eq(rule->from, first->from);
+        if (is_covered) {
+            return tree_error(
+                err, node->arg_pos[0],
+                "\"redirect\" is from \"%.*s\", but the rule for \"%.*s%s\" before it "
+                "takes that already, another order was expected",
+                STR_ARG(node->args[0]), STR_ARG(first->from), first->is_prefix ? "*" : "");
+        }
     }
-    return found;
-}
-
-static bool is_printable(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++)
-        if ((unsigned char)s.ptr[i] < ' ' || (unsigned char)s.ptr[i] >= 0x7f)
-            return false;
     return true;
-}
-
-static bool check_escapes(const struct tree_node *node, struct arena *a, struct err *err)
-{
-    struct str from = node->args[0];
-    struct escapes escapes = escapes_in(from);
-    struct str decoded;
-    if (!escapes.other)
-        return true;
-    struct buf shown = {0};
-    if (!escapes.slash && url_decode(from, a, &decoded) && is_printable(decoded)
-        && !escapes_in(decoded).other)
-        tree_quote(decoded, &shown);
-    tree_error(
-        err, node->arg_pos[0],
-        "\"redirect\" is from \"%.*s\", but paths are compared without their escapes, %s%.*s "
-        "was expected",
-        STR_ARG(from), buf_len(&shown) ? "" : "a path of plain characters",
-        STR_ARG(buf_view(&shown)));
-    buf_done(&shown);
-    return false;
 }
 
 static bool read_rule(const struct tree_node *node, struct rule *rule, struct arena *a,
@@ -158,10 +128,16 @@ static bool read_rule(const struct tree_node *node, struct rule *rule, struct ar
                           "/old/*, was expected",
                           STR_ARG(from));
     }
-    if (!check_escapes(node, a, err))
-        return false;
     rule->is_prefix = str_ends(from, STR("/*"));
     rule->from = str_slice(from, 0, from.len - rule->is_prefix);
+    if (!conf_path_check("redirect", rule->from, node->arg_pos[0], a, err))
+        return false;
+    if (str_find(rule->from, '*') < rule->from.len) {
+        return tree_error(err, node->arg_pos[0],
+                          "\"redirect\" is from \"%.*s\", but \"*\" stands for what follows only "
+                          "as \"/*\" at the end, one path or a prefix as in /old/* was expected",
+                          STR_ARG(from));
+    }
     rule->to = node->args[1];
     rule->status = 302;
     if (!is_target(rule->to)) {
@@ -188,7 +164,8 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
 {
     struct rules *rules = field;
     struct rule rule = {0};
-    if (!key_args_check(key, node, 2, 3, err) || !read_rule(node, &rule, a, err))
+    if (!key_args_check(key, node, 2, 3, err) || !read_rule(node, &rule, a, err)
+        || !check_order(node, rules, &rule, err))
         return false;
     rule.from = arena_dup(a, rule.from);
     rule.to = arena_dup(a, rule.to);
@@ -253,7 +230,7 @@ static const struct key KEYS[] = {
             "follows is put behind TO. The "
             "query is kept unless TO has one. STATUS is 302 if it is not given; 301 and 308 "
             "are kept by browsers for long. The first rule that fits counts, those of a path "
-            "before those of its site.",
+            "before those of its site; one that another before it leaves nothing to is refused.",
         .example = "/blog/* https://blog.example/ 301",
         .repeats = true,
         .def_words = "no redirects",

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/buf.h"
+#include "core/conf_path.h"
 #include "core/exchange.h"
 #include "core/site_conf.h"
 #include "core/target.h"
@@ -54,6 +55,9 @@ static bool read_fallback(const struct tree_node *node, struct arena *a,
         return true;
     }
     if (is_path(text) && text.ptr[0] == '/') {
+        struct str path = str_slice(text, 0, str_find(text, '?'));
+        if (!conf_path_check("try", path, node->arg_pos[last], a, err))
+            return false;
         conf->fallback = arena_dup(a, text);
         return true;
     }
@@ -84,6 +88,8 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
                               "/cache{path}.html was expected",
                               STR_ARG(path));
         }
+        if (!conf_path_check("try", path, node->arg_pos[i], a, err))
+            return false;
         conf.paths[i] = arena_dup(a, path);
     }
     *(struct try_paths_conf *)field = conf;

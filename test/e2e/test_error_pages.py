@@ -199,6 +199,7 @@ def test_a_script_explains_what_is_no_request(godwit):
 @pytest.mark.parametrize("directive,words", [
     ("error_page 404;", "1 argument"), ("error_page 200 /x;", "200.*400"), ("error_page 404 x.html;", "x\\.html"),
     ("error_page 404 https://x.example/;", "path of the site"), ("error_page /a /b;", "/a"),
+    ("error_page 404 /a%20b.html;", "escapes, \"/a b.html\" was expected"), ("error_page 404 /../x.html;", "\"\\.\\.\""),
     ("return 301 /x;", "redirect"), ("return 99;", "99"), ("return 204 text;", "no text"), ("return 444 text;", "no text"), ("return ok;", "ok"),
 ])
 def test_wrong_directives_are_refused(godwit, directive, words):

@@ -89,6 +89,7 @@ def test_a_fallback_that_is_not_there(front):
 
 @pytest.mark.parametrize("directive,words", [
     ("try /index.php;", "1 argument"), ("try {path} index.php;", "ends with \"index.php\""), ("try {path} 200;", "200"),
+    ("try {path} /a%20b.php;", "escapes, \"/a b.php\" was expected"), ("try /c%41{path}.html 404;", "escapes"),
     ("try {uri} /index.php;", "\\{uri\\}"), ("try {path}/../x /index.php;", "\\.\\."), ("try {path}?x /index.php;", "\\?x"),
     ("try {path} {path};", "ends with"), ("try {path} {path} {path} {path} {path} {path} {path} {path} {path} {path} {path} "
                                            "{path} {path} {path} {path} {path} /x;", "17 arguments"),

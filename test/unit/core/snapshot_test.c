@@ -233,6 +233,21 @@ static void every_error_is_told_once(void **state)
          "f:1:15: \"/x//y\" is no prefix of paths, \"/\" and whole segments were expected\n"
          "f:1:30: \"/../\" is no prefix of paths, \"/\" and whole segments were expected\n"
          "f:1:44: \"/a/.\" is no prefix of paths, \"/\" and whole segments were expected"},
+        // What no request could ever have.
+        {"site a { path \"/a%20b\" { } path \"/%e4\" { } path \"/a%2Fb\" { } path \"/100%\" { } }",
+         "f:1:15: \"path\" has \"/a%20b\", but paths are compared without their escapes, \"/a b\" was "
+         "expected\n"
+         "f:1:33: \"path\" has \"/%e4\", but paths are compared without their escapes, a path of plain "
+         "characters was expected"},
+        {"site a { path /api/* { } path /i.php?x=1 { } }",
+         "f:1:15: \"path\" has \"/api/*\", but all below a prefix is meant, and never its query: one "
+         "without \"*\" and \"?\" was expected\n"
+         "f:1:31: \"path\" has \"/i.php?x=1\", but all below a prefix is meant, and never its query: one "
+         "without \"*\" and \"?\" was expected"},
+        {"site a..b [0:0:0:0:0:0:0:1] [::1] [1:2] [::ffff:1.2.3.4] { }",
+         "f:1:6: \"a..b\" is no host name, a name, *.name, _ or an address without port was expected\n"
+         "f:1:11: \"[0:0:0:0:0:0:0:1]\" is asked for as \"[::1]\", which was expected\n"
+         "f:1:35: \"[1:2]\" is no IPv6 address, one such as [::1] was expected"},
         {"site a { path /x { } path /x/ { } }",
          "f:1:27: path \"/x/\" stands here again, once was expected (first at f:1:10)"},
         {"site a b { } site B { }",

@@ -39,7 +39,7 @@ static void rules_are_tried_in_order(void **state)
         {"/in/b", 302, "/outer/b"},
     };
 
-    stage_config(&stage, "site _ { redirect /one /two; redirect /one /three; redirect /asks /x?a=1;"
+    stage_config(&stage, "site _ { redirect /one /two; redirect /asks /x?a=1;"
                          "redirect /all/* https://x.example/y/ 301; redirect /part /x#end;"
                          "redirect /in/* /outer/; path /in/ { redirect /in/a /inner; } }");
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
