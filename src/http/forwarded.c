@@ -83,8 +83,8 @@ static bool read_value(struct str *rest, struct arena *a, struct str *out)
     return false;
 }
 
-// Reads "name=value" off *rest into the hop.
-static bool read_pair(struct str *rest, struct arena *a, struct forwarded_hop *hop)
+// Reads "name=value" off *rest into the hop. Neither name may stand twice.
+static bool read_pair(struct str *rest, struct arena *a, struct forwarded_hop *hop, bool *has_for)
 {
     size_t end = header_token_end(*rest, 0);
     struct str name = str_slice(*rest, 0, end);
@@ -95,35 +95,73 @@ static bool read_pair(struct str *rest, struct arena *a, struct forwarded_hop *h
     *rest = str_skip(*rest, 1);
     if (!read_value(rest, a, &value))
         return false;
-    if (str_eq_nocase(name, STR("for")))
+    bool is_for = str_eq_nocase(name, STR("for"));
+    bool is_proto = str_eq_nocase(name, STR("proto"));
+    if ((is_for && *has_for) || (is_proto && hop->proto.ptr))
+        return false;
+    if (is_for)
         read_node(value, hop);
-    else if (str_eq_nocase(name, STR("proto")))
+    if (is_proto)
         hop->proto = value;
+    *has_for |= is_for;
     return true;
+}
+
+// Reads pairs with semicolons between them, of which any may be missing (RFC 7239 §4).
+static bool read_element(struct str text, struct arena *a, struct forwarded_hop *hop)
+{
+    bool has_for = false;
+    for (;;) {
+        text = str_trim(text);
+        if (text.len && text.ptr[0] != ';' && !read_pair(&text, a, hop, &has_for))
+            return false;
+        text = str_trim(text);
+        if (!text.len)
+            return true;
+        if (text.ptr[0] != ';')
+            return false;
+        text = str_skip(text, 1);
+    }
+}
+
+static bool is_escaped(struct str value, size_t at)
+{
+    size_t count = 0;
+    while (at > 0 && value.ptr[--at] == '\\')
+        count++;
+    return count % 2 == 1;
+}
+
+// Where the last element begins: behind the last comma that is in no quotes. Seen from the end,
+// since a quote that a client has left open must not swallow what proxies have put behind it.
+static size_t last_element(struct str value)
+{
+    bool is_quoted = false;
+    for (size_t i = value.len; i-- > 0;) {
+        if (value.ptr[i] == '"' && !(is_quoted && is_escaped(value, i)))
+            is_quoted = !is_quoted;
+        else if (value.ptr[i] == ',' && !is_quoted)
+            return i + 1;
+    }
+    return 0;
 }
 
 size_t forwarded_elements(struct str value, struct arena *a,
                           struct forwarded_hop hops[static FORWARDED_HOPS_MAX])
 {
-    size_t count = 0;
-    struct str rest = str_trim(value);
-    while (rest.len) {
-        struct forwarded_hop *hop = append(hops, &count);
-        bool goes_on = true;
-        while (goes_on) {
-            rest = str_trim(rest);
-            if (!read_pair(&rest, a, hop))
-                return 0;
-            rest = str_trim(rest);
-            goes_on = str_starts(rest, STR(";"));
-            if (goes_on)
-                rest = str_skip(rest, 1);
-        }
-        if (!rest.len)
-            break;
-        if (rest.ptr[0] != ',')
-            return 0;
-        rest = str_trim(str_skip(rest, 1));
+    size_t first = FORWARDED_HOPS_MAX;
+    bool is_good = true;
+    while (value.len && is_good && first > 0) {
+        size_t at = last_element(value);
+        struct str element = str_trim(str_skip(value, at));
+        value = str_slice(value, 0, at ? at - 1 : 0);
+        if (!element.len)
+            continue;
+        struct forwarded_hop hop = {0};
+        is_good = read_element(element, a, &hop);
+        hops[--first] = is_good ? hop : (struct forwarded_hop){0};
     }
+    size_t count = FORWARDED_HOPS_MAX - first;
+    memmove(hops, hops + first, count * sizeof *hops);
     return count;
 }

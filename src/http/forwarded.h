@@ -22,7 +22,7 @@ struct forwarded_hop {
 // forwarded_list reads the joined values of X-Forwarded-For; returns the count of hops.
 size_t forwarded_list(struct str value, struct forwarded_hop hops[static FORWARDED_HOPS_MAX]);
 
-// forwarded_elements reads the joined values of Forwarded; what was quoted lies in the arena. 0
-// when it is malformed anywhere.
+// forwarded_elements reads the joined values of Forwarded, from their end; what was quoted lies in
+// the arena. An element that is malformed has no address, and what stands before it is left out.
 size_t forwarded_elements(struct str value, struct arena *a,
                           struct forwarded_hop hops[static FORWARDED_HOPS_MAX]);

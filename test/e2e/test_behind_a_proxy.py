@@ -52,6 +52,20 @@ def test_the_header_of_the_rfc(godwit):
     assert json.loads(answer.text) == ["2001:db8::7", "on", "443", "https"]
 
 
+@pytest.mark.parametrize("kind,name", [("x-forwarded", "X-Forwarded-For"), ("forwarded", "Forwarded")])
+def test_a_client_cannot_pass_for_its_proxy(godwit, kind, name):
+    """What it sends stands before what the proxy adds, in the same field or in one of its own, and cannot spoil that."""
+    godwit.simple(f"trusted_proxies 127.0.0.0/8; trusted_proxies_header {kind}; path /admin/ {{ allow 127.0.0.1; deny all; return 200 in; }}")
+    added = "203.0.113.9" if kind == "x-forwarded" else "for=203.0.113.9;proto=https"
+    assert godwit.get("/admin/").text == "in"
+    for sent in ("", ",", '"', 'for="', 'for="127.0.0.1', "\\", 'for="\\', "for=127.0.0.1", "127.0.0.1", "for=127.0.0.1;for=127.0.0.1",
+                 "unknown", "nonsense, nonsense", "=", ";", 'a="b, c'):
+        assert godwit.get("/admin/", {name: f"{sent}, {added}"}).status == 403, sent
+        with godwit.connect() as c:
+            c.send(f"GET /admin/ HTTP/1.1\r\nHost: a\r\n{name}: {sent}\r\n{name}: {added}\r\n\r\n")
+            assert c.read().status == 403, sent
+
+
 def test_proxies_on_a_unix_socket(godwit):
     godwit.file("a.php", FACTS)
     sock = godwit.base / "http.sock"
