@@ -57,8 +57,9 @@ static struct static_file *describe(struct exchange *ex, struct str path, int fd
 {
     const struct static_conf *conf = module_conf(ex, &static_module);
     struct thread *t = ex->thread;
-    struct static_file *file = static_cache_new(path, facts, fd);
-    if (file->fd != FD_NONE || facts->mtime_s + SETTLED_AFTER_S < loop_wall_us(t->loop) / 1000000)
+    int64_t now_s = loop_wall_us(t->loop) / 1000000;
+    struct static_file *file = static_cache_new(path, facts, fd, now_s);
+    if (file->fd != FD_NONE || facts->mtime_s + SETTLED_AFTER_S < now_s)
         static_cache_put(t, file, conf->cache_bytes_max, conf->open_files_max);
     return file;
 }

@@ -93,13 +93,16 @@ static struct str make_etag(char *room, const struct look *facts)
     return wr_view(&w);
 }
 
-static void set_fields(struct static_file *file)
+// A date to come would be no date of a change (RFC 9110 §8.8.2.1): a copy, an archive or another
+// machine's clock made it.
+static void set_fields(struct static_file *file, int64_t now_s)
 {
+    int64_t changed_s = file->facts.mtime_s < now_s ? file->facts.mtime_s : now_s;
     char etag[STATIC_CACHE_ETAG_BYTES];
     char date[DATE_BYTES + 1];
     struct header *fields = file->fields;
     char *room = file->fields_room;
-    fields[0] = header_line(HEADER_LAST_MODIFIED, date_format(file->facts.mtime_s, date), room);
+    fields[0] = header_line(HEADER_LAST_MODIFIED, date_format(changed_s, date), room);
     room += fields[0].name.len + fields[0].value.len + HEADER_LINE_EXTRA_BYTES;
     fields[1] = header_line(HEADER_ETAG, make_etag(etag, &file->facts), room);
     file->etag = fields[1].value;
@@ -117,7 +120,8 @@ static bool read_content(int fd, char *room, size_t size)
     return true;
 }
 
-struct static_file *static_cache_new(struct str path, const struct look *facts, int fd)
+struct static_file *static_cache_new(struct str path, const struct look *facts, int fd,
+                                     int64_t now_s)
 {
     bool is_small = facts->size <= STATIC_CACHE_FILE_BYTES_MAX;
     size_t content_len = is_small ? (size_t)facts->size : 0;
@@ -132,7 +136,7 @@ struct static_file *static_cache_new(struct str path, const struct look *facts, 
         file->content = str_n(room + path.len, content_len);
         fd_close(&file->fd);
     }
-    set_fields(file);
+    set_fields(file, now_s);
     return file;
 }
 

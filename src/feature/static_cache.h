@@ -48,8 +48,10 @@ struct static_file {
 };
 
 // static_cache_new makes a description of the file at `path` that `fd`, which is taken over, is
-// open on; what is small enough is read into memory. References: 1, the caller's.
-MUST_USE struct static_file *static_cache_new(struct str path, const struct look *facts, int fd);
+// open on; what is small enough is read into memory. `now_s` is the time of the answer's Date,
+// which the Last-Modified field must not be later than. References: 1, the caller's.
+MUST_USE struct static_file *static_cache_new(struct str path, const struct look *facts, int fd,
+                                              int64_t now_s);
 
 // static_cache_put keeps the file for later requests of this thread: at most `bytes_max` of all in
 // memory, at most `open_max` open ones.

@@ -388,6 +388,30 @@ static void changed_files_are_seen(void **state)
     }
 }
 
+// Clocks of other machines: Last-Modified is not later than now, and neither is what is asked by it
+// taken for what is there.
+static void no_change_is_to_come(void **state)
+{
+    (void)state;
+    stage_config(&stage, "file_check 0; site _ { root $D; }");
+    stage_file(&stage, "future.html", "one");
+    char full[256];
+    (void)snprintf(full, sizeof full, "%s/future.html", stage.dir);
+    int64_t now_s = loop_wall_us(stage.thread.loop) / 1000000;
+    struct timespec times[2] = {{.tv_sec = now_s + 86400}, {.tv_sec = now_s + 86400}};
+    assert_int_equal(utimensat(AT_FDCWD, full, times, 0), 0);
+    struct ask a;
+    int64_t told_s;
+    char since[128];
+    assert_int_equal(ask(&a, &stage, "/future.html", NULL), 200);
+    assert_true(date_parse(str_c(ask_header(&a, "Last-Modified")), now_s, &told_s));
+    assert_true(told_s >= now_s && told_s < now_s + 3600);
+    (void)snprintf(since, sizeof since, "If-Modified-Since: %s\n", ask_header(&a, "Last-Modified"));
+    ask_done(&a);
+    assert_int_equal(ask(&a, &stage, "/future.html", since), 200);
+    ask_done(&a);
+}
+
 static void memory_is_bounded(void **state)
 {
     (void)state;
@@ -473,13 +497,14 @@ static int close_stage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_have_heads),         cmocka_unit_test(conditions_and_ranges),
-        cmocka_unit_test(several_ranges_are_parts), cmocka_unit_test(ranges_of_large_files),
-        cmocka_unit_test(other_things_are_refused), cmocka_unit_test(directories_have_indexes),
-        cmocka_unit_test(changed_files_are_seen),   cmocka_unit_test(memory_is_bounded),
-        cmocka_unit_test(kept_files_need_no_file),  cmocka_unit_test(compressed_files_stand_in),
-        cmocka_unit_test(each_coding_has_its_tag),  cmocka_unit_test(types_can_be_said),
-        cmocka_unit_test(large_files_stay_open),    cmocka_unit_test(open_files_are_bounded),
+        cmocka_unit_test(files_have_heads),          cmocka_unit_test(conditions_and_ranges),
+        cmocka_unit_test(several_ranges_are_parts),  cmocka_unit_test(ranges_of_large_files),
+        cmocka_unit_test(other_things_are_refused),  cmocka_unit_test(directories_have_indexes),
+        cmocka_unit_test(changed_files_are_seen),    cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(no_change_is_to_come),      cmocka_unit_test(kept_files_need_no_file),
+        cmocka_unit_test(compressed_files_stand_in), cmocka_unit_test(each_coding_has_its_tag),
+        cmocka_unit_test(types_can_be_said),         cmocka_unit_test(large_files_stay_open),
+        cmocka_unit_test(open_files_are_bounded),
     };
     return cmocka_run_group_tests(tests, open_stage, close_stage);
 }
