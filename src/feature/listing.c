@@ -3,6 +3,9 @@
 // as the client takes it, so that a hundred thousand files cost the memory of their names.
 //
 //   handle --(job thread: listing_entries_read)--> on_read --> respond --> pull: head, rows, tail
+//
+// The names are held as long as the client takes for its page. Clients that take nothing must not
+// fill the memory: beyond HELD_BYTES_MAX what was read is not kept, but refused.
 #include "feature/listing.h"
 
 #include <errno.h>
@@ -18,8 +21,9 @@
 #include "http/header.h"
 #include "os/fd.h"
 
-#define READS_MAX   16                    // at once for a thread
-#define PIECE_BYTES ((size_t)(16 * 1024)) // made at a time, about
+#define READS_MAX      16                           // at once for a thread
+#define PIECE_BYTES    ((size_t)(16 * 1024))        // made at a time, about
+#define HELD_BYTES_MAX ((size_t)(64 * 1024 * 1024)) // of a thread's pages under way together
 
 struct listing_conf {
     bool on;
@@ -50,6 +54,7 @@ struct listing {
     struct listing_order order;
     int error;
     struct listing_entries entries;
+    size_t held_bytes; // by the entries, once they are counted
     struct buf piece;
     size_t given; // of the piece, by the last pull
     enum part part;
@@ -58,16 +63,22 @@ struct listing {
     char room[]; // the directory
 };
 
-static const char COUNT_OWNER;
+// What all listings of a thread use.
+struct use {
+    unsigned reads;
+    size_t held_bytes;
+};
 
-static unsigned *count_of(struct thread *t)
+static const char USE_OWNER;
+
+static struct use *use_of(struct thread *t)
 {
-    unsigned *count = thread_attached(t, &COUNT_OWNER);
-    if (!count) {
-        count = mem_new(unsigned);
-        thread_attach(t, &COUNT_OWNER, count, mem_free);
+    struct use *use = thread_attached(t, &USE_OWNER);
+    if (!use) {
+        use = mem_new(struct use);
+        thread_attach(t, &USE_OWNER, use, mem_free);
     }
-    return count;
+    return use;
 }
 
 static void put(struct buf *b, struct str s)
@@ -188,9 +199,29 @@ static void free_if_unused(struct listing *l)
 {
     if (l->ex || l->is_reading)
         return;
+    if (l->held_bytes > 0)
+        use_of(l->thread)->held_bytes -= l->held_bytes;
     listing_entries_done(&l->entries);
     buf_done(&l->piece);
     mem_free(l);
+}
+
+// Counts the entries as held. False: there is no room for them beside others.
+static bool hold(struct listing *l)
+{
+    struct use *use = use_of(l->thread);
+    size_t bytes = listing_entries_bytes(&l->entries);
+    if (use->held_bytes > 0 && use->held_bytes + bytes > HELD_BYTES_MAX)
+        return false;
+    l->held_bytes = bytes;
+    use->held_bytes += bytes;
+    return true;
+}
+
+static void refuse_busy(struct exchange *ex, const char *why)
+{
+    header_list_set_id(&ex->resp.headers, HEADER_RETRY_AFTER, STR("5"));
+    exchange_refuse(ex, 503, NULL, "%s", why);
 }
 
 // The exchange is over, whether the page was sent or not.
@@ -226,6 +257,12 @@ static void answer(struct exchange *ex, struct listing *l)
                         strerrordesc_np(-l->error));
         return;
     }
+    if (ex->req.method == HTTP_HEAD)
+        l->part = PART_END; // nobody would see the rows
+    else if (!hold(l)) {
+        refuse_busy(ex, "Too many listings of large directories are under way already.");
+        return;
+    }
     struct header_list *headers = &ex->resp.headers;
     header_list_set_id(headers, HEADER_CONTENT_TYPE, STR("text/html; charset=utf-8"));
     // Names are strangers' text: should one get through, nothing of it runs.
@@ -241,7 +278,7 @@ static void on_read(struct job *job)
 {
     struct listing *l = CONTAINER_OF(job, struct listing, job);
     l->is_reading = false;
-    *count_of(l->thread) -= 1;
+    use_of(l->thread)->reads--;
     if (l->ex)
         answer(l->ex, l);
     free_if_unused(l);
@@ -276,7 +313,7 @@ static void begin(struct exchange *ex)
     l->order.links = (enum look_links)target_links(ex);
     read_order(ex->req.query, &l->order);
     arena_defer(&ex->arena, on_exchange_gone, l);
-    *count_of(ex->thread) += 1;
+    use_of(ex->thread)->reads++;
     jobs_submit(ex->thread->jobs, ex->thread->loop, &l->job);
 }
 
@@ -288,9 +325,8 @@ static enum phase_result handle(struct exchange *ex)
     if (ex->req.method != HTTP_GET && ex->req.method != HTTP_HEAD) {
         header_list_add_id(&ex->resp.headers, HEADER_ALLOW, STR("GET, HEAD"));
         exchange_refuse(ex, 405, NULL, "A directory can only be read.");
-    } else if (*count_of(ex->thread) >= READS_MAX) {
-        exchange_refuse(ex, 503, NULL, "%d directories are being read for listings already.",
-                        READS_MAX);
+    } else if (use_of(ex->thread)->reads >= READS_MAX) {
+        refuse_busy(ex, "Too many directories are being read for listings already.");
     } else {
         begin(ex);
     }

@@ -106,6 +106,11 @@ struct str listing_entries_name(const struct listing_entries *e, size_t at)
     return str_n(buf_view(&e->names).ptr + e->items[at].name_at, e->items[at].name_len);
 }
 
+size_t listing_entries_bytes(const struct listing_entries *e)
+{
+    return e->size * sizeof *e->items + e->names.size;
+}
+
 void listing_entries_done(struct listing_entries *e)
 {
     mem_free(e->items);

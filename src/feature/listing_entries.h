@@ -49,5 +49,8 @@ MUST_USE int listing_entries_read(const struct listing_order *order, struct list
 // listing_entries_name is the name of an entry.
 struct str listing_entries_name(const struct listing_entries *e, size_t at);
 
+// listing_entries_bytes is the memory that they take.
+size_t listing_entries_bytes(const struct listing_entries *e);
+
 // listing_entries_done frees.
 void listing_entries_done(struct listing_entries *e);

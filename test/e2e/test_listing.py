@@ -59,7 +59,7 @@ def test_a_huge_directory_is_streamed(godwit):
     for i in range(100000):
         (big / f"file-{i:06d}").touch()
     godwit.file("small.txt", "small")
-    godwit.simple("listing on;")
+    godwit.simple("listing on;", top="threads 1;")
     with godwit.connect(60) as c:
         c.send("GET /big/ HTTP/1.1\r\nHost: x\r\n\r\n")
         assert godwit.get("/small.txt").text == "small"  # others are served meanwhile
@@ -68,6 +68,18 @@ def test_a_huge_directory_is_streamed(godwit):
         names = links(answer.text)
         assert (len(names), names[1], names[-1]) == (100001, "./file-000000", "./file-099999")
         assert c.get("/small.txt").text == "small"
+    # Clients that do not take their page do not fill the memory.
+    held = [godwit.connect(60) for _ in range(20)]
+    statuses = []
+    for c in held:
+        c.send("GET /big/ HTTP/1.1\r\nHost: x\r\n\r\n")
+        statuses.append(c.head().status)
+    assert set(statuses) == {200, 503} and statuses[0] == 200
+    answer = godwit.get("/big/")
+    assert answer.status == 503 and answer.header("Retry-After")
+    for c in held:
+        c.leave()
+    wait.until(lambda: godwit.get("/big/").status == 200, 20, "they have left, there is room")
 
 
 def test_a_client_that_leaves(godwit):

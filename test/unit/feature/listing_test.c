@@ -128,6 +128,18 @@ static void large_directories_come_in_pieces(void **state)
     ask_done(&a);
 }
 
+// What nobody would see is not made.
+static void heads_have_no_rows(void **state)
+{
+    (void)state;
+    struct ask a;
+    get(&a, HTTP_HEAD, "/many/");
+    assert_int_equal(a.status, 200);
+    assert_string_equal(ask_header(&a, "Content-Type"), "text/html; charset=utf-8");
+    assert_int_equal(buf_len(&a.body), 0);
+    ask_done(&a);
+}
+
 static void clients_may_leave_at_any_time(void **state)
 {
     (void)state;
@@ -244,6 +256,7 @@ int main(void)
         cmocka_unit_test(only_what_may_be_listed),
         cmocka_unit_test(links_are_listed_where_they_are_followed),
         cmocka_unit_test(large_directories_come_in_pieces),
+        cmocka_unit_test(heads_have_no_rows),
         cmocka_unit_test(clients_may_leave_at_any_time),
     };
     return cmocka_run_group_tests(tests, open_stage, close_stage);
