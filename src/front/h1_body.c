@@ -113,7 +113,8 @@ static void begin_continue(struct h1_conn *conn)
 }
 
 // A client may be silent, or behind the least rate, for body_idle_time. Only the time counts in
-// which we wait for it: a slow app is not the client's fault.
+// which we wait for it: a slow app is not the client's fault. It goes on counting when we are woken
+// and there is no byte of the body: TLS has records without any, and parts of records.
 static void wait_for_more(struct h1_conn *conn)
 {
     struct h1_body *b = &conn->work->body;
@@ -129,8 +130,7 @@ static void stop_waiting(struct h1_conn *conn)
     struct h1_body *b = &conn->work->body;
     b->waiting = false;
     loop_timer_stop(&b->timer);
-    if (front_limits_get(FRONT_BODY_RATE_MIN) > 0)
-        b->behind_us += loop_now_us(conn->home->thread->loop) - b->waits_since_us;
+    b->behind_us += loop_now_us(conn->home->thread->loop) - b->waits_since_us;
 }
 
 static void catch_up(struct h1_body *b, size_t bytes)

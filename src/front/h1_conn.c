@@ -32,6 +32,7 @@
 #include "front/front_limits.h"
 #include "front/front_tls.h"
 #include "log/log.h"
+#include "net/tls.h"
 #include "os/fd.h"
 
 #define IN_BYTES_MAX     ((size_t)(192 * 1024)) // one head and what came with its last read
@@ -83,7 +84,10 @@ static enum h1_read read_some(struct h1_conn *conn, char *room, size_t size, siz
 {
     if (!conn->readable)
         return H1_READ_WAIT;
+    bool was_cut = conn->stream.is_cut;
     ssize_t n = stream_read(&conn->stream, room, size);
+    if (n == -EPROTO && !was_cut && tls_is_flooded(&conn->stream))
+        h1_conn_tell_flood(conn);
     if (n == -EAGAIN) {
         conn->readable = false;
         return H1_READ_WAIT;
@@ -363,7 +367,10 @@ static void after_send(struct h1_conn *conn, enum h1_send_result result)
         finish_answer(conn);
         break;
     case H1_SEND_ROOM:
-        arm(conn, front_limits_us(FRONT_SEND_TIME_MS));
+        // Only what goes out gives the client more time: what it sends wakes us, too.
+        if (conn->work->out.has_moved || !loop_timer_is_armed(&conn->timer))
+            arm(conn, front_limits_us(FRONT_SEND_TIME_MS));
+        conn->work->out.has_moved = false;
         break;
     case H1_SEND_SOURCE:
         loop_timer_stop(&conn->timer);

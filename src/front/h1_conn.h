@@ -64,7 +64,7 @@ struct h1_body {
     size_t given;          // bytes of `pending` given out last
     struct loop_timer timer;
     uint64_t waits_since_us; // with `waiting`
-    uint64_t behind_us;      // how far the client is behind body_rate_min
+    uint64_t behind_us;      // waited without a byte, or behind body_rate_min
 };
 
 enum h1_out_framing { H1_OUT_NONE, H1_OUT_LENGTH, H1_OUT_CHUNKED, H1_OUT_CLOSE };
@@ -82,6 +82,7 @@ struct h1_out {
     uint64_t left;     // with Content-Length: bytes that the source still owes
     bool ended;        // the source has given all
     bool source_waits; // the source has nothing, and will tell
+    bool has_moved;    // bytes went out since the socket was full last
 };
 
 // An address as an idle connection keeps it.
@@ -151,6 +152,9 @@ void h1_conn_work(struct h1_conn *conn);
 
 // h1_conn_work_drop takes it away.
 void h1_conn_work_drop(struct h1_conn *conn);
+
+// h1_conn_tell_flood logs that the client is cut for what it sends beside bytes (tls_is_flooded).
+void h1_conn_tell_flood(const struct h1_conn *conn);
 
 // h1_conn_home_rest frees what is kept of past connections for new ones. Its thread.
 void h1_conn_home_rest(struct h1_home *home);

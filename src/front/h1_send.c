@@ -377,6 +377,7 @@ enum h1_send_result h1_send_begin(struct h1_conn *conn)
 
 static void count_sent(struct h1_conn *conn, size_t bytes)
 {
+    conn->work->out.has_moved |= bytes > 0;
     metrics_add(&conn->home->thread->metrics, bytes_out, (int64_t)bytes);
 }
 

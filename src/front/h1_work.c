@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "front/h1_conn.h"
+#include "log/log.h"
 #include "os/fd.h"
 
 #define SPARES_MAX 64 // of struct h1_work, for a thread
@@ -91,6 +92,19 @@ void h1_conn_work_drop(struct h1_conn *conn)
     }
     home->spare_count++;
     list_push_front(&home->spares, &work->node);
+}
+
+void h1_conn_tell_flood(const struct h1_conn *conn)
+{
+    struct sock_addr addr;
+    char ip[SOCK_TEXT_MAX];
+    unsigned port;
+    put_address(&conn->peer, &addr);
+    (void)sock_addr_ip(&addr, ip, &port);
+    log_warn("", "front.tls_flood",
+             "the client %s has sent too many TLS records without bytes (new keys, attempts to "
+             "renegotiate or warnings); its connection is closed",
+             ip);
 }
 
 void h1_conn_home_rest(struct h1_home *home)

@@ -118,6 +118,11 @@ static long on_socket(BIO *bio, int call, const char *bytes, size_t size, int nu
     return -1;
 }
 
+bool tls_is_flooded(const struct stream *s)
+{
+    return s->is_cut && s->empty_records > EMPTY_RECORDS_MAX;
+}
+
 static bool set_up(SSL_CTX *ctx)
 {
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION

@@ -4,6 +4,8 @@
 // does.
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/compiler.h"
 #include "base/str.h"
 #include "event/loop.h"
@@ -32,6 +34,10 @@ void tls_context_free(struct tls_context *context);
 
 // tls_result_text says what a result means, as in "FILE holds ...".
 const char *tls_result_text(enum tls_result result);
+
+// tls_is_flooded tells that the stream has failed because its peer sent too many records that carry
+// no bytes.
+bool tls_is_flooded(const struct stream *s);
 
 // tls_start makes a plain stream speak TLS from its next byte on; the handshake is made by reading.
 // If the client's first bytes are a request without TLS, reading fails, and the stream is plain

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A listener that speaks TLS: one certificate, which only the loader reads; HTTP as ever within."""
+import ctypes
 import hashlib
 import os
 import re
+import select
 import socket
 import ssl
 import subprocess
@@ -315,6 +317,116 @@ def test_proxy_header_before_tls(godwit):
     godwit.start()
     with Tls(godwit.address, context_for(cert), first=b"PROXY TCP4 192.0.2.1 198.51.100.2 1 2\r\n") as c:
         assert c.get("/who.php").text == "on https 192.0.2.1 0"
+
+
+class Busy:
+    """A client by OpenSSL itself, which can say what Python's does not: new keys, as often as one likes."""
+
+    KEY_UPDATE_NOT_REQUESTED = 0
+
+    def __init__(self, address):
+        self.lib = ctypes.CDLL("libssl.so.3")
+        for name in ("TLS_client_method", "SSL_CTX_new", "SSL_new"):
+            getattr(self.lib, name).restype = ctypes.c_void_p
+        self.sock = socket.create_connection(address, timeout=20 * wait.SCALE)
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.sock.setblocking(True)  # so is the descriptor, for OpenSSL
+        self.context = ctypes.c_void_p(self.lib.SSL_CTX_new(ctypes.c_void_p(self.lib.TLS_client_method())))
+        self.ssl = ctypes.c_void_p(self.lib.SSL_new(self.context))
+        assert self.lib.SSL_set_fd(self.ssl, self.sock.fileno()) == 1
+        assert self.lib.SSL_connect(self.ssl) == 1
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.lib.SSL_free(self.ssl)
+        self.lib.SSL_CTX_free(self.context)
+        self.sock.close()
+
+    def send(self, data: bytes) -> None:
+        assert self.lib.SSL_write(self.ssl, data, len(data)) == len(data)
+
+    def change_keys(self) -> bool:
+        return self.lib.SSL_key_update(self.ssl, self.KEY_UPDATE_NOT_REQUESTED) == 1 and self.lib.SSL_do_handshake(self.ssl) == 1
+
+    def get(self) -> bytes:
+        room = ctypes.create_string_buffer(65536)
+        got = self.lib.SSL_read(self.ssl, room, len(room))
+        return room.raw[:max(got, 0)]
+
+    def has_answer(self) -> bool:
+        """Whether there are bytes beside the ticket that came with the handshake."""
+        room = ctypes.create_string_buffer(1)
+        return bool(select.select([self.sock], [], [], 0)[0]) and self.lib.SSL_peek(self.ssl, room, 1) == 1
+
+
+def test_who_only_changes_keys_is_cut(site):
+    """Before, in and behind a request; others are served meanwhile."""
+    request = format_request("GET", "/")
+    for first, then in ((b"", b""), (request, b""), (b"GET / HT", b"TP/1.1\r\nHost: a\r\n\r\n"),
+                        (b"POST /who.php HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n1", b"2345")):
+        with Busy(site.address) as busy, Tls(site.address, context_for(site.cert)) as other:
+            if first:
+                busy.send(first)
+            assert all(busy.change_keys() for _ in range(20)), "some are nothing unusual"
+            if then:
+                busy.send(then)
+            if first:
+                assert busy.get().startswith(b"HTTP/1.1 200 ")
+            sent = 0
+            while sent < 1000000 and busy.change_keys():
+                sent += 1
+                if sent % 1000 == 0:
+                    assert other.get("/").text == "home"
+            assert sent < 1000000, "the server has closed"
+    wait.until(lambda: len(re.findall(r"front\.tls_flood .*127\.0\.0\.1 ", site.stderr.text())) == 4, 20, "one line for each")
+
+
+@pytest.mark.parametrize("rate", [0, 100])
+def test_new_keys_are_no_bytes_of_a_body(site, rate):
+    """Who sends no body has body_idle_time for it, whatever else it sends."""
+    site.config(f"body_idle_time 500ms; body_rate_min {rate}; " + CONF, cert=site.cert, key=site.key)
+    site.reload()
+    with Busy(site.address) as busy:
+        busy.send(b"POST /who.php HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n")
+        begin, sent = wait.now(), 0
+
+        def is_answered() -> bool:
+            nonlocal sent
+            if wait.now() >= begin + 0.05 * sent and sent < 60:
+                sent += 1
+                assert busy.change_keys()
+            return busy.has_answer()
+
+        wait.until(is_answered, 3, "an answer, though keys change all the time")
+        assert busy.get().startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.parametrize("times,begin,answer", [("header_time 500ms;", b"", b""), ("header_time 500ms;", b"GET /", b"HTTP/1.1 408 "),
+                                                ("keepalive_time 500ms;", format_request("GET", "/"), b"")])
+def test_new_keys_are_no_bytes_of_a_head(site, times, begin, answer):
+    site.config(times + CONF, cert=site.cert, key=site.key)
+    site.reload()
+    with Busy(site.address) as busy:
+        if begin:
+            busy.send(begin)
+        if begin and not answer:
+            assert busy.get().startswith(b"HTTP/1.1 200 ")
+        start, sent = wait.now(), 0
+
+        def is_over() -> bool:
+            nonlocal sent
+            if wait.now() >= start + 0.05 * sent and sent < 60:
+                sent += 1
+                if not busy.change_keys():
+                    return True
+            ready = bool(select.select([busy.sock], [], [], 0)[0])
+            return ready and (busy.has_answer() or busy.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b"")
+
+        wait.until(is_over, 3, "the end, though keys change all the time")
+        if answer:
+            assert busy.get().startswith(answer)
 
 
 @pytest.mark.memory

@@ -15,7 +15,11 @@
 #include "base/compiler.h"
 #include "client.h"
 #include "front/accept.h"
+#include "front/h1_conn.h"
 #include "os/fd.h"
+
+#define SITE      "spool_dir $D; site _ { body_memory 4k; body_max 100k; }"
+#define WAKES_MAX 5000
 
 #define GET_TEXT "GET /text HTTP/1.1\r\nHost: a\r\n\r\n"
 #define POST_ECHO \
@@ -222,12 +226,61 @@ static void continue_comes_before_the_answer(void **state)
     client_close(&c);
 }
 
+static struct h1_conn *only_conn(void)
+{
+    struct list_node *node = list_first(&stage.thread.exchanges);
+    return node ? CONTAINER_OF(node, struct exchange, node)->front_data : NULL;
+}
+
+// A client may wake us as often as it likes: by records of TLS that carry no bytes.
+static void being_woken_is_no_byte_of_a_body(void **state)
+{
+    (void)state;
+    stage_config(&stage, "body_idle_time 50ms; body_rate_min 0; " SITE);
+    struct client c;
+    client_open(&c, &stage);
+    client_say(&c, "POST /echo HTTP/1.1\r\nContent-Length: 5\r\nHost: a\r\n\r\n12");
+    client_settle(&c);
+    assert_non_null(only_conn());
+    for (int i = 0; i < WAKES_MAX && only_conn(); i++) {
+        h1_body_wake(only_conn());
+        stage_turn(&stage, 0);
+        stage_turn(&stage, 1);
+    }
+    assert_null(only_conn());
+    client_wait(&c, "\r\n\r\n");
+    assert_true(strncmp(client_text(&c), "HTTP/1.1 408 ", 13) == 0);
+    client_close(&c);
+    stage_config(&stage, SITE);
+}
+
+// One that sends much of a body while it reads nothing is looked at in turn after turn.
+static void being_woken_is_no_room_for_an_answer(void **state)
+{
+    (void)state;
+    stage_config(&stage, "send_time 50ms; " SITE);
+    struct client c;
+    client_open(&c, &stage);
+    client_say(&c, "GET /big HTTP/1.1\r\nHost: a\r\n\r\n");
+    long long before = stage_metric(&stage, "timeouts_send");
+    for (int i = 0; i < WAKES_MAX && front_connection_count(&stage.thread) > 0; i++) {
+        if (only_conn())
+            h1_conn_later(only_conn());
+        stage_turn(&stage, 0);
+        stage_turn(&stage, 1);
+    }
+    assert_int_equal(front_connection_count(&stage.thread), 0);
+    assert_int_equal(stage_metric(&stage, "timeouts_send"), before + 1);
+    client_close(&c);
+    stage_config(&stage, SITE);
+}
+
 static int open_stage(void **state)
 {
     static struct module *const MODULES[] = {&front_module, &acts_module};
     (void)state;
     stage_open(&stage, MODULES, ARRAY_LEN(MODULES));
-    stage_config(&stage, "spool_dir $D; site _ { body_memory 4k; body_max 100k; }");
+    stage_config(&stage, SITE);
     return 0;
 }
 
@@ -249,6 +302,8 @@ int main(void)
         cmocka_unit_test(empty_lines_byte_by_byte),
         cmocka_unit_test(continue_waits_for_room),
         cmocka_unit_test(continue_comes_before_the_answer),
+        cmocka_unit_test(being_woken_is_no_byte_of_a_body),
+        cmocka_unit_test(being_woken_is_no_room_for_an_answer),
     };
     return cmocka_run_group_tests(tests, open_stage, close_stage);
 }
