@@ -2,6 +2,7 @@
 """Static files: what is served, with which fields, and what is refused."""
 import hashlib
 import os
+import time
 from email.utils import formatdate
 
 import pytest
@@ -185,6 +186,22 @@ def test_if_range(site):
     assert site.get("/digits.txt", {"Range": "bytes=0-1", "If-Range": tag}).status == 206
     assert site.get("/digits.txt", {"Range": "bytes=0-1", "If-Range": '"old"'}).status == 200
     assert site.get("/digits.txt", {"Range": "bytes=0-1", "If-Range": f"W/{tag}"}).status == 200
+    assert site.get("/digits.txt", {"Range": "bytes=0-1", "If-Range": f'{tag}, "x"'}).status == 200
+    assert site.get("/digits.txt", {"Range": "bytes=99-", "If-Range": '"old"'}).status == 200, "416 only if the range counts"
+
+
+def test_if_range_with_a_date(godwit):
+    """RFC 9110 13.1.5: exactly the date of the file, in any of its forms, and not when that may still be the same for two."""
+    os.utime(godwit.file("digits.txt", "0123456789"), (1000000000, 1000000000))
+    now = godwit.file("now.txt", "0123456789")
+    os.utime(now, (time.time() + 60, time.time() + 60))  # its second is not over
+    godwit.simple("file_check 0;")
+    for date, status in [("Sun, 09 Sep 2001 01:46:40 GMT", 206), ("Sunday, 09-Sep-01 01:46:40 GMT", 206), ("Sun Sep  9 01:46:40 2001", 206),
+                         ("Sun, 09 Sep 2001 01:46:39 GMT", 200), ("Sun, 09 Sep 2001 01:46:41 GMT", 200), ("2001-09-09", 200), ("", 200)]:
+        answer = godwit.get("/digits.txt", {"Range": "bytes=0-1", "If-Range": date})
+        assert (answer.status, answer.body) == (status, b"01" if status == 206 else b"0123456789"), date
+    young = godwit.get("/now.txt").header("Last-Modified")
+    assert godwit.get("/now.txt", {"Range": "bytes=0-1", "If-Range": young}).status == 200
 
 
 def test_large_file_is_intact(godwit):

@@ -48,9 +48,6 @@ def test_several_ranges(godwit, size):
         tag = answer.header("ETag")
         assert c.get("/a.bin", {"Range": "bytes=0-1,5-6", "If-Range": tag}).status == 206
         assert c.get("/a.bin", {"Range": "bytes=0-1,5-6", "If-Range": '"other"'}).body == data
-        changed = answer.header("Last-Modified")
-        assert c.get("/a.bin", {"Range": "bytes=0-1", "If-Range": "Thu, 01 Jan 1970 00:00:00 GMT"}).status == 200
-        assert c.get("/a.bin", {"Range": "bytes=0-1", "If-Range": changed}).status in (200, 206)
         assert c.get("/a.bin", {"Range": "bytes=" + ",".join(["0-"] * 10)}).body == data, "no work for who asks for too much"
         assert c.get("/a.bin", {"Range": "bytes=" + ",".join(f"{i}-{i}" for i in range(100))}).body == data
         assert c.get("/a.bin", {"Range": f"bytes={size}-,{size + 5}-"}).status == 416
@@ -80,6 +77,10 @@ def test_precompressed(godwit):
     assert ask("gzip;q=0").body == text
     assert ask("gzip", **{"If-None-Match": zipped.header("ETag")}).status == 304
     assert ask("gzip", **{"If-None-Match": plain.header("ETag")}).status == 200
+    part = ask("gzip", Range="bytes=2-5", **{"If-Range": zipped.header("ETag")})
+    assert (part.status, part.body, part.header("Content-Encoding")) == (206, zipped.body[2:6], "gzip")
+    assert part.header("Content-Range") == f"bytes 2-5/{len(zipped.body)}"
+    assert ask("gzip", Range="bytes=2-5", **{"If-Range": plain.header("ETag")}).body == zipped.body, "parts of two never mix"
     assert ask("gzip", target="/b.css").body == text, "what is beside it is no file"
     assert ask("gzip", target="/plain/a.css").body == text
 
