@@ -93,6 +93,17 @@ def test_chunked_upload(site, pieces):
         assert c.get("/").text == "home"
 
 
+def test_trailers_are_no_headers(site):
+    """RFC 9110 6.5.1: what comes behind a body must not pass for what was there when rules were applied."""
+    site.file("headers.php", "<?php file_get_contents('php://input'); echo json_encode($_SERVER);")
+    with site.connect() as c:
+        c.send(format_request("POST", "/headers.php", {"Transfer-Encoding": "chunked", "Trailer": "X-Late"})
+               + b"1\r\na\r\n0\r\nX-Late: late\r\n\r\n")
+        answer = c.read()
+        assert answer.status == 200 and "late" not in answer.text
+        assert c.get("/").text == "home"
+
+
 def test_byte_by_byte(site):
     with site.connect() as c:
         for byte in format_request("POST", "/echo.php", {"Transfer-Encoding": "chunked"}) + chunked(b"slow", b"ly"):

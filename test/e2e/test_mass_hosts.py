@@ -23,7 +23,9 @@ def test_a_directory_for_each_host(godwit):
             assert godwit.get(target, host=host).text == f"{godwit.base}/hosts/{host}/public /sub/i.php"
     assert godwit.get("/", host="A.Example.:80").text == "page of a.example"
     assert godwit.get("/", host="unknown.example").status == 404
-    for host in (".", "..", "...", ".a.example", "a..example", "a.example/..", "../hosts", "..%2f", "a_b", "[::1]", "", "public/..", "-"):
+    for host in (".", "..", "...", ".a.example", "a..example", "a.example/..", "../hosts", "..%2f", "a_b", "[::1]", "", "public/..", "-",
+                 "a%2eexample", "..example", "a.example..", "*.example", "a.example/", "/", "/etc", "a.example,b.example", "a.example:x",
+                 "a.example@b.example", "public", "::1", "[::1", "a" * 64 + ".example", "a." * 2000, "\u00e4.example"):
         answer = godwit.get("/index.html", host=host)
         assert answer.status in (400, 404), host
         assert b"page" not in answer.body and b"secret" not in answer.body and b"nobody" not in answer.body

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """auth_basic and auth_file: who gets in, and that nobody does when the file is missing."""
 import base64
+import select
 import subprocess
 
 import pytest
 
 from support import wait
+from support.http import format_request
 from support.wrong import refused
 
 
@@ -92,6 +94,19 @@ def test_clients_that_leave_while_a_password_is_checked(members):
         c.send("GET /in/ HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n\r\n" % basic("ann", "secret")["Authorization"])
         c.leave()
     assert members.get("/in/", basic("bob", "hunter2")).status == 200
+
+
+def test_others_do_not_wait_for_a_slow_hash(members):
+    """Passwords are checked beside the loop: with one thread, the next client is answered first."""
+    members.config(members.conf.read_text().replace("file_check 0;", "file_check 0; threads 1;").replace("%", "%%"), with_user=False)
+    members.stop()
+    members.start()
+    members.file(members.users, f"ann:$6$rounds=1500000$saltsalt${'x' * 86}\n")
+    with members.connect(60) as slow:
+        slow.send(format_request("GET", "/in/", basic("ann", "secret")))
+        assert members.get("/").text == "home"
+        assert not select.select([slow.sock], [], [], 0)[0]
+        assert slow.read().status == 401
 
 
 def test_off_in_a_path(godwit):
