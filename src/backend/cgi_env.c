@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/wr.h"
 #include "http/escape.h"
+#include "http/url.h"
 
 #define VARS_MAX    29 // pairs that the server itself sets
 #define DECIMAL_MAX 24
@@ -99,7 +100,7 @@ static void add_connection(struct exchange *ex, struct cgi_env *env)
     const struct peer *peer = ex->peer;
     unsigned port = ex->req.host_port ? ex->req.host_port : peer->local_port;
     if (!port)
-        port = peer->is_tls ? 443 : 80;
+        port = peer->is_tls ? URL_HTTPS_PORT : URL_HTTP_PORT;
     add(env, STR("SERVER_SOFTWARE"), STR("godwit"));
     add(env, STR("SERVER_NAME"), server_name(ex));
     add(env, STR("SERVER_ADDR"), str_c(peer->local_ip));

@@ -2,7 +2,35 @@
 // site_conf -- see site_conf.h.
 #include "core/site_conf.h"
 
+#include "core/conf_path.h"
 #include "core/exchange.h"
+
+// Names of files in a directory, as they are there.
+static bool parse_index(const struct key *key, const struct tree_node *node, struct arena *a,
+                        void *field, struct err *err)
+{
+    if (!KEY_WORDS.parse(key, node, a, field, err))
+        return false;
+    for (size_t i = 0; i < node->arg_count; i++) {
+        struct str name = node->args[i];
+        if (!name.len || str_find(name, '/') < name.len || name.ptr[0] == '.') {
+            return tree_error(
+                err, node->arg_pos[i],
+                "index \"%.*s\" is no plain file name, a name without \"/\" was expected",
+                STR_ARG(name));
+        }
+        if (!conf_path_check("index", name, node->arg_pos[i], a, err))
+            return false;
+    }
+    return true;
+}
+
+static void print_index(const struct key *key, const void *field, struct buf *out)
+{
+    KEY_WORDS.print(key, field, out);
+}
+
+static const struct key_type INDEX = {"words", "NAME...", parse_index, print_index};
 
 static const struct key KEYS[] = {
     {
@@ -20,12 +48,11 @@ static const struct key KEYS[] = {
     },
     {
         .name = "index",
-        .type = &KEY_WORDS,
+        .type = &INDEX,
         .offset = offsetof(struct site_conf, index),
         .scopes = KEY_TOP | KEY_SITE | KEY_PATH,
         .def = "index.html index.php",
         .max = 16,
-        .syntax = "NAME...",
         .help = "Names that are tried, in this order, when the URL names a directory.",
         .example = "index.php index.html",
     },
@@ -56,19 +83,6 @@ static bool check_root(struct site_conf *conf, struct tree_pos pos, struct err *
     return true;
 }
 
-static bool check_index(const struct site_conf *conf, struct tree_pos pos, struct err *err)
-{
-    for (size_t i = 0; i < conf->index.count; i++) {
-        struct str name = conf->index.items[i];
-        if (!name.len || str_find(name, '/') < name.len || name.ptr[0] == '.') {
-            return tree_error(
-                err, pos, "index \"%.*s\" is no plain file name, a name without \"/\" was expected",
-                STR_ARG(name));
-        }
-    }
-    return true;
-}
-
 static bool check(void *arg, unsigned scope, struct tree_pos pos, struct arena *a, struct err *err)
 {
     struct site_conf *conf = arg;
@@ -82,7 +96,7 @@ static bool check(void *arg, unsigned scope, struct tree_pos pos, struct arena *
     }
     conf->in_path = set_here && scope == KEY_PATH;
     conf->parent_root = conf->root.ptr;
-    return check_index(conf, pos, err);
+    return true;
 }
 
 struct module site_conf_module = {

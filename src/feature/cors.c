@@ -16,12 +16,13 @@ struct cors_conf {
     bool credentials;
 };
 
-// "https://name", "https://*.name", with a port perhaps, as browsers write it.
+// "https://name", "https://*.name", with a port perhaps, as browsers write it: never the usual one.
 static bool is_origin(struct str text, struct arena *a)
 {
     struct str rest = text;
     struct url_host host;
-    if (str_starts(rest, STR("https://")))
+    bool is_tls = str_starts(rest, STR("https://"));
+    if (is_tls)
         rest = str_skip(rest, sizeof "https://" - 1);
     else if (str_starts(rest, STR("http://")))
         rest = str_skip(rest, sizeof "http://" - 1);
@@ -29,7 +30,8 @@ static bool is_origin(struct str text, struct arena *a)
         return false;
     if (str_starts(rest, STR("*.")))
         rest = str_skip(rest, 2);
-    return url_host_parse(rest, a, &host) && str_starts(rest, host.name); // in lower case
+    return url_host_parse(rest, a, &host) && str_starts(rest, host.name) // in lower case
+           && host.port != (is_tls ? URL_HTTPS_PORT : URL_HTTP_PORT);
 }
 
 static bool parse(const struct key *key, const struct tree_node *node, struct arena *a, void *field,
@@ -47,8 +49,9 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
     for (size_t i = 0; i < node->arg_count; i++) {
         if (!is_origin(node->args[i], a)) {
             return tree_error(err, node->arg_pos[i],
-                              "\"cors\" has \"%.*s\", an origin such as https://app.example or "
-                              "https://*.example, or * alone, was expected",
+                              "\"cors\" has \"%.*s\", an origin as browsers write it, such as "
+                              "https://app.example or https://*.example:8443, or * alone, was "
+                              "expected",
                               STR_ARG(node->args[i]));
         }
         conf->origins.items[conf->origins.count++] = arena_dup(a, node->args[i]);

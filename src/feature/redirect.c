@@ -308,10 +308,13 @@ static bool go_by_rule(struct exchange *ex, const struct rule *rule)
     return true;
 }
 
+// Clients leave out the usual port also where they are sent to it.
 static bool is_host(const struct exchange *ex, const struct url_host *wanted)
 {
+    unsigned usual_port = ex->peer->is_tls ? URL_HTTPS_PORT : URL_HTTP_PORT;
+    unsigned port = ex->req.host_port ? ex->req.host_port : usual_port;
     return str_eq(wanted->name, ex->req.host)
-           && (wanted->port < 0 || (unsigned)wanted->port == ex->req.host_port);
+           && (wanted->port < 0 || (unsigned)wanted->port == port);
 }
 
 // To the same path elsewhere. HTTP/1.0 clients without Host cannot be told where they are.

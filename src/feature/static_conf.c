@@ -45,6 +45,12 @@ static bool parse_mime(const struct key *key, const struct tree_node *node, stru
                           "\"mime\" has the type \"%.*s\", one such as text/plain was expected",
                           STR_ARG(node->args[1]));
     }
+    if (node->arg_count == 2 && str_find(node->args[0], '/') < node->args[0].len) {
+        return tree_error(err, node->arg_pos[0],
+                          "\"mime\" is for \"%.*s\", the end of file names such as webp was "
+                          "expected",
+                          STR_ARG(node->args[0]));
+    }
     if (!KEY_PAIRS.parse(key, node, a, field, err))
         return false;
     struct str *name = &pairs->items[pairs->count - 1].name;

@@ -10,6 +10,9 @@
 #include "base/str.h"
 #include "http/method.h"
 
+#define URL_HTTP_PORT  80 // what a host without a port means
+#define URL_HTTPS_PORT 443
+
 // What becomes of %2f in a path, which could change how segments are counted.
 enum url_slash {
     URL_SLASH_REJECT,

@@ -40,6 +40,9 @@ WRONG = [
     ("the same site name twice", "site a { root /tmp; }\nsite a { root /tmp; }\n", [("2:", "a")]),
     ("the same listener twice", "listen 127.0.0.1:1;\nlisten 127.0.0.1:1;\nsite a { root /tmp; }\n", [("2:", "127.0.0.1:1")]),
     ("unknown user", "user no-such-user-here;\nsite a { root /tmp; }\n", [("1:", "no-such-user-here|root")]),
+    ("escaped index", "site a { root /tmp;\n  index index.html a%20b.html; }\n", [("2:20", r'without their escapes, "a b.html" was')]),
+    ("index with a directory", "site a { root /tmp; index /index.html; }\n", [("1:27", "without \"/\"")]),
+    ("type of a path", "site a { root /tmp; mime docs/a text/plain; }\n", [("1:26", "end of file names")]),
     ("missing root", "site a { root /no/such/dir; }\n", [("1:15", "/no/such/dir")]),
     ("missing include", "include nowhere.conf;\n", [("1:", "nowhere.conf")]),
 ]

@@ -48,7 +48,7 @@ def test_any_origin(godwit):
 @pytest.mark.parametrize("directive,words", [
     ("cors app.example;", "app.example"), ("cors https://app.example/;", "origin"), ("cors https://App.example;", "origin"),
     ("cors * https://a.example;", "\\* alone"), ("cors https://a.*.example;", "origin"), ("cors null;", "origin"),
-    ("cors;", "0 arguments"),
+    ("cors https://a.example:443;", "as browsers write it"), ("cors http://*.example:80;", "as browsers write it"), ("cors;", "0 arguments"),
 ])
 def test_wrong_directives_are_refused(godwit, directive, words):
     refused(godwit, directive, words)

@@ -70,6 +70,19 @@ def test_redirect_https_and_redirect_host(godwit):
     assert godwit.get("/", host="WWW.example:80").text == "home"
 
 
+def test_redirect_host_with_the_usual_port_leads_to_no_circle(godwit):
+    """Clients send no port when it is the usual one, also where a redirect has named it."""
+    godwit.file("index.html", "home")
+    godwit.config("listen 127.0.0.1:%(port)d; site _ { root %(www)s; redirect_host www.example:80; }"
+                  "site a.example { root %(www)s; redirect_host a.example:8080; }")
+    godwit.start()
+    assert godwit.get("/", host="other.example").header("Location") == "http://www.example:80/"
+    for host in ("www.example", "www.example:80", "a.example:8080"):
+        assert godwit.get("/", host=host).text == "home"
+    assert godwit.get("/", host="www.example:81").header("Location") == "http://www.example:80/"
+    assert godwit.get("/", host="a.example").header("Location") == "http://a.example:8080/"
+
+
 def test_kept_slashes_go_back_as_they_came(godwit):
     godwit.file("a%2Fdir/x", "")
     godwit.config("listen 127.0.0.1:%(port)d;\nencoded_slash keep;\n"
