@@ -248,7 +248,12 @@ static void add_path(struct build *b, struct site *site, struct str prefix, stru
     struct path *path = &site->paths[site->path_count++];
     path->prefix = arena_dup(&b->s->arena, prefix);
     path->scope = (struct scope){.parent = &site->scope, .pos = pos};
-    (void)resolve(b, &path->scope, KEY_PATH, first, above);
+    struct level l = resolve(b, &path->scope, KEY_PATH, first, above);
+    for (size_t i = 0; i < module_count(); i++) {
+        const struct module *m = module_at(i);
+        if (m->check_path && !l.failed[i])
+            (void)m->check_path(module_conf_at(&path->scope, m), path->prefix, b->err);
+    }
 }
 
 static int longest_first(const void *a, const void *b)

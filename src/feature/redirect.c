@@ -18,6 +18,7 @@ struct rule {
     struct str to;
     int status;
     bool is_prefix;
+    struct tree_pos pos;
 };
 
 struct rules {
@@ -37,12 +38,15 @@ struct redirect_conf {
     bool to_https;
     // private
     struct rules all; // with those of outside, which come last
+    size_t own_count; // of them
 };
 
+// Bytes that no URL holds unescaped (RFC 3986); "{host}" is one of those who think of "root".
 static bool is_target(struct str to)
 {
     for (size_t i = 0; i < to.len; i++)
-        if ((unsigned char)to.ptr[i] <= ' ' || (unsigned char)to.ptr[i] >= 0x7f)
+        if ((unsigned char)to.ptr[i] <= ' ' || (unsigned char)to.ptr[i] >= 0x7f
+            || strchr("\"<>\\^`{|}", to.ptr[i]))
             return false;
     if (str_starts(to, STR("/")))
         return !str_starts(to, STR("//"));
@@ -138,6 +142,7 @@ static bool read_rule(const struct tree_node *node, struct rule *rule, struct ar
                           "as \"/*\" at the end, one path or a prefix as in /old/* was expected",
                           STR_ARG(from));
     }
+    rule->pos = node->arg_pos[0];
     rule->to = node->args[1];
     rule->status = 302;
     if (!is_target(rule->to)) {
@@ -264,6 +269,7 @@ static bool check(void *arg, unsigned scope, struct tree_pos pos, struct arena *
     (void)pos;
     (void)err;
     size_t count = conf->own.count + conf->all.count;
+    conf->own_count = conf->own.count;
     if (conf->own.count == 0)
         return true;
     struct rule *items = arena_array(a, struct rule, count);
@@ -273,6 +279,27 @@ static bool check(void *arg, unsigned scope, struct tree_pos pos, struct arena *
     conf->all = (struct rules){items, count};
     conf->own = (struct rules){0};
     return true;
+}
+
+// A rule of a path is asked only for what lies below it.
+static bool check_path(const void *arg, struct str prefix, struct err *err)
+{
+    const struct redirect_conf *conf = arg;
+    bool ok = true;
+    struct str inside = str_slice(prefix, 0, prefix.len - str_ends(prefix, STR("/")));
+    for (size_t i = 0; i < conf->own_count; i++) {
+        const struct rule *rule = &conf->all.items[i];
+        bool is_below = str_starts(rule->from, inside)
+                        && (rule->from.len == inside.len || rule->from.ptr[inside.len] == '/');
+        if (is_below || (rule->is_prefix && str_starts(inside, rule->from)))
+            continue;
+        ok =
+            tree_error(err, rule->pos,
+                       "\"redirect\" is from \"%.*s%s\", but stands in path \"%.*s\", a path below "
+                       "that was expected",
+                       STR_ARG(rule->from), rule->is_prefix ? "*" : "", STR_ARG(prefix));
+    }
+    return ok;
 }
 
 // Puts the query of the request behind a location that has none.
@@ -364,5 +391,6 @@ struct module redirect_module = {
     .conf_size = sizeof(struct redirect_conf),
     .idle = is_idle,
     .check = check,
+    .check_path = check_path,
     .hooks = {[PHASE_REWRITE] = rewrite},
 };

@@ -12,7 +12,7 @@ RULES = """
     redirect /anchor /page#part;
     redirect /first/x /exact;
     redirect /first/* /prefix/;
-    path /wiki/ { redirect /wiki/Main /wiki/Home 303; redirect /old /not-here; }
+    path /wiki/ { redirect /wiki/Main /wiki/Home 303; }
 """
 
 
@@ -108,6 +108,8 @@ def test_kept_slashes_go_back_as_they_came(godwit):
     ("redirect /old /new 200;", "200.*301"), ("redirect /old/* https://new.example;", "behind its host"),
     ("redirect /old/* /old/new/;", "begins"), ("redirect /old /old;", "begins"), ("redirect /old;", "1 argument"),
     ("redirect /a//b /new;", "double slashes"), ("redirect /a/../b /new;", "double slashes"), ("redirect /a/. /new;", "double slashes"),
+    ("path /in/ { redirect /out /new; }", "from \"/out\", but stands in path \"/in/\""), ("path /in { redirect /inn /new; }", "stands in path"),
+    ("path /in/ { redirect /out/* /new/; }", "from \"/out/\\*\""), ("redirect /a https://{host}/;", "to \"https://\\{host\\}/\""),
     ("redirect /old* /new;", "only as \"/\\*\" at the end"), ("redirect /*.php /new;", "only as"),
     ("redirect /a/* /x/; redirect /a/b /y;", "\"/a/b\".*\"/a/\\*\" before it"), ("redirect /a/* /x/; redirect /a/b/* /y/;", "before it"),
     ("redirect /a /x; redirect /a /y;", "\"/a\" before it"),
