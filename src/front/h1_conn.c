@@ -34,6 +34,7 @@
 #include "log/log.h"
 #include "net/tls.h"
 #include "os/fd.h"
+#include "os/sock.h"
 
 #define IN_BYTES_MAX     ((size_t)(192 * 1024)) // one head and what came with its last read
 #define IN_GROW_BYTES    ((size_t)4096)         // room for a read while a head is not complete
@@ -41,6 +42,7 @@
 #define LAST_TIME_US     UINT64_C(1000000)      // for a last request when the server ends
 #define LOOKS_MAX        32 // reads and heads of one connection before others have their turn
 #define DRAIN_TIME_US    UINT64_C(5000000)
+#define SEND_LOOKS       4 // within send_time
 #define LINGER_TIME_US   UINT64_C(5000000)
 #define LINGER_BYTES_MAX ((uint64_t)(16 * 1024 * 1024)) // an upload that was refused early
 
@@ -360,6 +362,14 @@ static void finish_answer(struct h1_conn *conn)
         h1_conn_enter(conn, H1_DRAIN);
 }
 
+// A full socket tells of room when much of it is free. A slow client needs long for that, and so
+// does one behind a proxy: that it takes bytes at all is seen by looking now and then.
+static void watch_send(struct h1_conn *conn)
+{
+    conn->work->out.looks = 0;
+    arm(conn, front_limits_us(FRONT_SEND_TIME_MS) / SEND_LOOKS);
+}
+
 static void after_send(struct h1_conn *conn, enum h1_send_result result)
 {
     switch (result) {
@@ -369,7 +379,7 @@ static void after_send(struct h1_conn *conn, enum h1_send_result result)
     case H1_SEND_ROOM:
         // Only what goes out gives the client more time: what it sends wakes us, too.
         if (conn->work->out.has_moved || !loop_timer_is_armed(&conn->timer))
-            arm(conn, front_limits_us(FRONT_SEND_TIME_MS));
+            watch_send(conn);
         conn->work->out.has_moved = false;
         break;
     case H1_SEND_SOURCE:
@@ -416,8 +426,17 @@ static void send_and_wake(struct h1_conn *conn)
     after_send(conn, h1_send_go_on(conn));
 }
 
-static void time_out_send(struct h1_conn *conn)
+// The first look learns what is there; so many without a change behind it are send_time.
+static void look_at_send(struct h1_conn *conn)
 {
+    struct h1_out *out = &conn->work->out;
+    size_t untaken = sock_untaken(conn->stream.fd);
+    out->looks = out->looks > 0 && untaken >= out->untaken ? out->looks + 1 : 1;
+    out->untaken = untaken;
+    if (out->looks <= SEND_LOOKS) {
+        arm(conn, front_limits_us(FRONT_SEND_TIME_MS) / SEND_LOOKS);
+        return;
+    }
     metrics_add(&conn->home->thread->metrics, timeouts_send, 1);
     conn->ex->facts.cut = true;
     stream_reset(&conn->stream);
@@ -513,7 +532,7 @@ static const struct state_row STATES[] = {
                  .readable = h1_body_wake,
                  .writable = send_and_wake,
                  .later = send_and_wake,
-                 .timeout = time_out_send,
+                 .timeout = look_at_send,
                  .broken = abort_exchange},
     [H1_DRAIN] = {.enter = enter_drain,
                   .readable = drop_body,

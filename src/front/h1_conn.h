@@ -83,6 +83,8 @@ struct h1_out {
     bool ended;        // the source has given all
     bool source_waits; // the source has nothing, and will tell
     bool has_moved;    // bytes went out since the socket was full last
+    uint8_t looks;     // in a row that found nothing taken from the full socket
+    size_t untaken;    // bytes in it at the last look
 };
 
 // An address as an idle connection keeps it.

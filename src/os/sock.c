@@ -4,10 +4,12 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -327,6 +329,12 @@ ssize_t sock_peek(int fd, void *room, size_t size)
         n = recv(fd, room, size, MSG_PEEK | MSG_DONTWAIT);
     while (n < 0 && errno == EINTR);
     return n < 0 ? -errno : n;
+}
+
+size_t sock_untaken(int fd)
+{
+    int bytes = 0;
+    return ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? (size_t)bytes : 0;
 }
 
 ssize_t sock_send(int fd, const struct iovec *iov, size_t count, bool more)

@@ -78,6 +78,10 @@ MUST_USE ssize_t sock_send(int fd, const struct iovec *iov, size_t count, bool m
 // file has ended early) or -errno.
 MUST_USE ssize_t sock_sendfile(int fd, int file, off_t *offset, size_t count);
 
+// sock_untaken is how many bytes wait in the socket until the peer's kernel, or with a Unix socket
+// the peer, takes them. 0 if that can't be told.
+size_t sock_untaken(int fd);
+
 // sock_shutdown_write sends FIN. Errors do not matter.
 void sock_shutdown_write(int fd);
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // h1_test -- an HTTP/1 connection from outside: conversations whole and cut at each byte, framing,
 // time-outs, aborts, slow readers, limits, the end of a server.
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 // cmocka.h needs the three headers before it.
 // clang-format off
@@ -18,6 +20,7 @@
 #include "client.h"
 #include "front/accept.h"
 #include "os/fd.h"
+#include "os/sock.h"
 
 #define SITE "spool_dir $D; site _ { body_memory 4k; body_max 100k; }"
 
@@ -515,6 +518,48 @@ static void who_does_not_read_is_cut(void **state)
     stage_config(&stage, SITE);
 }
 
+// As client_open, but by TCP, with little room on both sides.
+static void open_narrow(struct client *c)
+{
+    struct sock_addr addr;
+    int narrow = 2048;
+    *c = (struct client){.stage = &stage};
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    assert_int_equal(bind(listener, (struct sockaddr *)&any, sizeof any), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(sock_name(listener, &addr), 0);
+    c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(setsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &narrow, sizeof narrow), 0);
+    assert_int_equal(connect(c->fd, &addr.u.any, addr.len), 0);
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    assert_true(fd >= 0);
+    narrow = 128 * 1024;
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &narrow, sizeof narrow), 0);
+    assert_int_equal(close(listener), 0);
+    front_serve(&stage.thread, fd, &addr, false);
+}
+
+// The socket has no room yet, but some of what is in it was taken since the last looks.
+static void who_reads_slowly_is_not_cut(void **state)
+{
+    (void)state;
+    stage_config(&stage, "send_time 40ms; " SITE);
+    long long before = stage_metric(&stage, "timeouts_send");
+    struct client c;
+    open_narrow(&c);
+    client_say(&c, "GET /big HTTP/1.1\r\n" HOST);
+    for (int i = 0; i < 30; i++) {
+        char room[4096];
+        stage_turn(&stage, 20); // to the next look, mostly
+        assert_true(recv(c.fd, room, sizeof room, 0) > 0);
+    }
+    assert_int_equal(stage_metric(&stage, "timeouts_send"), before);
+    assert_int_equal(front_connection_count(&stage.thread), 1);
+    client_close(&c);
+    stage_config(&stage, SITE);
+}
+
 static void limits_have_statuses(void **state)
 {
     (void)state;
@@ -713,6 +758,7 @@ int main(void)
         cmocka_unit_test(a_connection_may_bring_so_many),
         cmocka_unit_test(encoded_slashes_follow_the_site),
         cmocka_unit_test(who_does_not_read_is_cut),
+        cmocka_unit_test(who_reads_slowly_is_not_cut),
         cmocka_unit_test(limits_have_statuses),
         cmocka_unit_test(idle_connections_make_room),
         cmocka_unit_test(many_in_one_packet_leave_others_their_turn),
