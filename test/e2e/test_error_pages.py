@@ -142,18 +142,24 @@ def test_what_is_no_request_gets_a_page_of_its_site(godwit):
     for name in ("a", "other"):
         godwit.file(f"{name}.html", f"page of {name}")
     pages = " ".join(str(s) for s in sorted({s for _, s, _ in NO_REQUESTS} | {413}))
-    godwit.config("listen 127.0.0.1:%(port)d; header_time 300ms; header_bytes_max 4k; target_bytes_max 2k; body_max 1k;"
-                  " site a.example { root %(www)s; error_page " + pages + " /a.html; }"
-                  " site b.example _ { root %(www)s; error_page " + pages + " /other.html; }")
+    conf = ("listen 127.0.0.1:%(port)d; header_bytes_max 4k; target_bytes_max 2k; body_max 1k;"
+            " site a.example { root %(www)s; error_page " + pages + " /a.html; }"
+            " site b.example _ { root %(www)s; error_page " + pages + " /other.html; }")
+    godwit.config(conf)
     godwit.start()
     more = format_request("GET", "/a.html", host="a.example")
     for sent, status, name in NO_REQUESTS:
+        if status == 408:
+            godwit.config(conf + " header_time 1s;")
+            godwit.reload()
         with godwit.connect() as c:
             c.send(sent if status == 408 else sent + more * 3)
             answer = c.read()
             assert (answer.status, answer.text) == (status, f"page of {name}"), sent[:60]
             assert answer.header("Connection") == "close"
             assert c.at_end()
+    godwit.config(conf)
+    godwit.reload()
     with godwit.connect() as c:  # a body of some size does not destroy the answer
         c.send(b"POST /%zz HTTP/1.1\r\nHost: a.example\r\nContent-Length: 3000000\r\n\r\n" + b"x" * 3000000)
         answer = c.read()
