@@ -295,9 +295,26 @@ static void files_are_sent_from_an_offset(void **state)
     assert_int_equal(unlink(name), 0);
 }
 
+static void what_waits_in_a_socket_is_told(void **state)
+{
+    (void)state;
+    int fds[2];
+    char room[1000] = {0};
+    assert_int_equal(fd_pair(SOCK_STREAM, fds), 0);
+    assert_int_equal(sock_untaken(fds[0]), 0);
+    assert_int_equal(fd_write(fds[0], str_n(room, sizeof room)), sizeof room);
+    assert_true(sock_untaken(fds[0]) >= sizeof room);
+    assert_int_equal(fd_read(fds[1], room, sizeof room), sizeof room);
+    assert_int_equal(sock_untaken(fds[0]), 0);
+    fd_close(&fds[0]);
+    fd_close(&fds[1]);
+    assert_int_equal(sock_untaken(FD_NONE), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_waits_in_a_socket_is_told),
         cmocka_unit_test(addresses_are_read_and_written),
         cmocka_unit_test(malformed_addresses_are_refused),
         cmocka_unit_test(connections_are_ready_for_a_loop),
