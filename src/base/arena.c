@@ -110,6 +110,20 @@ struct str arena_fmt(struct arena *a, const char *fmt, ...)
     return (struct str){text, (size_t)len};
 }
 
+// Room for so many at first; then twice as many, so that the count tells when that is used up.
+#define MORE_FIRST ((size_t)8)
+
+void *arena_more(struct arena *a, void *items, size_t count, size_t size)
+{
+    bool is_full = count >= MORE_FIRST && (count & (count - 1)) == 0;
+    if (count > 0 && !is_full)
+        return items;
+    void *room = arena_alloc(a, size * (count ? count * 2 : MORE_FIRST));
+    if (count > 0)
+        memcpy(room, items, count * size);
+    return room;
+}
+
 void arena_defer(struct arena *a, void (*fn)(void *arg), void *arg)
 {
     struct arena_deferred *deferred = arena_new(a, struct arena_deferred);

@@ -41,6 +41,11 @@ MUST_USE const char *arena_cstr(struct arena *a, struct str s);
 // arena_fmt formats as printf does into the arena.
 PRINTF_LIKE(2, 3) struct str arena_fmt(struct arena *a, const char *fmt, ...);
 
+// arena_more returns `items`, an array that it has made, with room for one behind the `count` that
+// are there, of `size` bytes each; NULL and 0 begin one. The array may move. Only one holder may
+// let it grow: the room is behind copies of the pointer, too.
+MUST_USE void *arena_more(struct arena *a, void *items, size_t count, size_t size);
+
 // arena_defer calls fn(arg) at reset, in reverse order of the calls: for descriptors and
 // references.
 void arena_defer(struct arena *a, void (*fn)(void *arg), void *arg);

@@ -20,13 +20,14 @@ struct rule {
 struct rules {
     struct rule *items;
     size_t count;
+    const struct rules *outer; // asked when none of these fits; NULL: none
 };
 
 struct access_conf {
     struct rules own; // of the scope that is being read
     // private
-    struct rules all;
-    bool has_allow; // among all
+    const struct rules *all; // NULL: none
+    bool has_allow;          // among all
 };
 
 static bool read_rule(const struct key *key, struct str text, struct tree_pos pos,
@@ -67,16 +68,13 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
     struct rules *rules = field;
     if (!key_args_check(key, node, 1, TREE_ARGS_MAX, err))
         return false;
-    struct rule *items = arena_array(a, struct rule, rules->count + node->arg_count);
-    if (rules->count)
-        memcpy(items, rules->items, rules->count * sizeof *items);
     bool ok = true;
     for (size_t i = 0; i < node->arg_count; i++) {
-        struct rule *rule = &items[rules->count + i];
-        rule->allows = str_eq(node->name, STR("allow"));
-        ok = read_rule(key, node->args[i], node->arg_pos[i], rule, err) && ok;
+        struct rule rule = {.allows = str_eq(node->name, STR("allow"))};
+        ok = read_rule(key, node->args[i], node->arg_pos[i], &rule, err) && ok;
+        rules->items = arena_more(a, rules->items, rules->count, sizeof rule);
+        rules->items[rules->count++] = rule;
     }
-    *rules = (struct rules){items, rules->count + node->arg_count};
     return ok;
 }
 
@@ -134,14 +132,12 @@ static bool check(void *arg, unsigned scope, struct tree_pos pos, struct arena *
     (void)err;
     if (conf->own.count == 0)
         return true;
-    size_t count = conf->own.count + conf->all.count;
-    struct rule *items = arena_array(a, struct rule, count);
-    memcpy(items, conf->own.items, conf->own.count * sizeof *items);
-    if (conf->all.count)
-        memcpy(items + conf->own.count, conf->all.items, conf->all.count * sizeof *items);
-    for (size_t i = 0; i < count; i++)
-        conf->has_allow = conf->has_allow || items[i].allows;
-    conf->all = (struct rules){items, count};
+    struct rules *rules = arena_new(a, struct rules);
+    *rules = conf->own;
+    rules->outer = conf->all;
+    for (size_t i = 0; i < rules->count; i++)
+        conf->has_allow = conf->has_allow || rules->items[i].allows;
+    conf->all = rules;
     conf->own = (struct rules){0};
     return true;
 }
@@ -161,16 +157,17 @@ static bool fits(const struct rule *rule, const struct sock_addr *addr)
 
 static bool may_come(const struct access_conf *conf, const struct sock_addr *addr)
 {
-    for (size_t i = 0; i < conf->all.count; i++)
-        if (fits(&conf->all.items[i], addr))
-            return conf->all.items[i].allows;
+    for (const struct rules *rules = conf->all; rules; rules = rules->outer)
+        for (size_t i = 0; i < rules->count; i++)
+            if (fits(&rules->items[i], addr))
+                return rules->items[i].allows;
     return !conf->has_allow;
 }
 
 static enum phase_result access(struct exchange *ex)
 {
     const struct access_conf *conf = module_conf(ex, &access_module);
-    if (conf->all.count == 0 || may_come(conf, &ex->peer->addr))
+    if (!conf->all || may_come(conf, &ex->peer->addr))
         return PHASE_NEXT;
     metrics_add(&ex->thread->metrics, access_refused, 1);
     exchange_refuse(ex, 403, NULL, "The rules of allow and deny refuse the address %s.",
@@ -181,7 +178,7 @@ static enum phase_result access(struct exchange *ex)
 static bool is_idle(const void *arg)
 {
     const struct access_conf *conf = arg;
-    return conf->all.count == 0;
+    return !conf->all;
 }
 
 struct module access_module = {

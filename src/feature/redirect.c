@@ -3,6 +3,7 @@
 // the server has put in its place would lead the client in a circle.
 #include "feature/redirect.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -19,11 +20,14 @@ struct rule {
     int status;
     bool is_prefix;
     struct tree_pos pos;
+    size_t order; // among those of its scope
 };
 
+// Those of a scope, sorted by `from` once it is complete.
 struct rules {
     struct rule *items;
     size_t count;
+    const struct rules *outer; // asked when none of these fits; NULL: none
 };
 
 // The name that the site is to be asked for.
@@ -37,8 +41,8 @@ struct redirect_conf {
     struct host host;
     bool to_https;
     // private
-    struct rules all; // with those of outside, which come last
-    size_t own_count; // of them
+    const struct rules *all; // NULL: none
+    bool has_own;            // begins with those of this scope
 };
 
 // Bytes that no URL holds unescaped (RFC 3986); "{host}" is one of those who think of "root".
@@ -103,25 +107,6 @@ static bool read_status(const struct tree_node *node, int *out)
     return false;
 }
 
-// A rule behind one that takes all of its requests would wait for ever.
-static bool check_order(const struct tree_node *node, const struct rules *before,
-                        const struct rule *rule, struct err *err)
-{
-    for (size_t i = 0; i < before->count; i++) {
-        const struct rule *first = &before->items[i];
-        bool is_covered = first->is_prefix ? str_starts(rule->from, first->from)
-                                           : !rule->is_prefix && str_eq(rule->from, first->from);
-        if (is_covered) {
-            return tree_error(
-                err, node->arg_pos[0],
-                "\"redirect\" is from \"%.*s\", but the rule for \"%.*s%s\" before it "
-                "takes that already, another order was expected",
-                STR_ARG(node->args[0]), STR_ARG(first->from), first->is_prefix ? "*" : "");
-        }
-    }
-    return true;
-}
-
 static bool read_rule(const struct tree_node *node, struct rule *rule, struct arena *a,
                       struct err *err)
 {
@@ -169,16 +154,13 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
 {
     struct rules *rules = field;
     struct rule rule = {0};
-    if (!key_args_check(key, node, 2, 3, err) || !read_rule(node, &rule, a, err)
-        || !check_order(node, rules, &rule, err))
+    if (!key_args_check(key, node, 2, 3, err) || !read_rule(node, &rule, a, err))
         return false;
     rule.from = arena_dup(a, rule.from);
     rule.to = arena_dup(a, rule.to);
-    struct rule *items = arena_array(a, struct rule, rules->count + 1);
-    if (rules->count)
-        memcpy(items, rules->items, rules->count * sizeof *items);
-    items[rules->count] = rule;
-    *rules = (struct rules){items, rules->count + 1};
+    rule.order = rules->count;
+    rules->items = arena_more(a, rules->items, rules->count, sizeof rule);
+    rules->items[rules->count++] = rule;
     return true;
 }
 
@@ -262,23 +244,91 @@ static const struct key KEYS[] = {
     },
 };
 
+static int compare(const struct rule *a, const struct rule *b)
+{
+    size_t len = a->from.len < b->from.len ? a->from.len : b->from.len;
+    int order = memcmp(a->from.ptr, b->from.ptr, len);
+    if (order)
+        return order;
+    if (a->from.len != b->from.len)
+        return a->from.len < b->from.len ? -1 : 1;
+    return (int)a->is_prefix - (int)b->is_prefix;
+}
+
+static int by_from(const void *a, const void *b)
+{
+    const struct rule *left = a;
+    const struct rule *right = b;
+    int order = compare(left, right);
+    return order ? order : (left->order > right->order) - (left->order < right->order);
+}
+
+// The first with this `from`; NULL: there is none.
+static const struct rule *find(const struct rules *rules, struct str from, bool is_prefix)
+{
+    struct rule wanted = {.from = from, .is_prefix = is_prefix};
+    size_t low = 0;
+    size_t high = rules->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare(&rules->items[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool is_there = low < rules->count && compare(&rules->items[low], &wanted) == 0;
+    return is_there ? &rules->items[low] : NULL;
+}
+
+// One before it that takes all of the rule's requests, so that it would wait for ever.
+static const struct rule *find_cover(const struct rules *rules, const struct rule *rule)
+{
+    const struct rule *same = find(rules, rule->from, rule->is_prefix);
+    if (same != rule)
+        return same;
+    for (size_t len = rule->from.len - rule->is_prefix; len > 0; len--) {
+        if (rule->from.ptr[len - 1] != '/')
+            continue;
+        const struct rule *prefix = find(rules, str_slice(rule->from, 0, len), true);
+        if (prefix && prefix->order < rule->order)
+            return prefix;
+    }
+    return NULL;
+}
+
+static bool check_order(const struct rules *rules, struct err *err)
+{
+    bool ok = true;
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct rule *rule = &rules->items[i];
+        const struct rule *first = find_cover(rules, rule);
+        if (first) {
+            ok =
+                tree_error(err, rule->pos,
+                           "\"redirect\" is from \"%.*s%s\", but the rule for \"%.*s%s\" before it "
+                           "takes that already, another order was expected",
+                           STR_ARG(rule->from), rule->is_prefix ? "*" : "", STR_ARG(first->from),
+                           first->is_prefix ? "*" : "");
+        }
+    }
+    return ok;
+}
+
 static bool check(void *arg, unsigned scope, struct tree_pos pos, struct arena *a, struct err *err)
 {
     struct redirect_conf *conf = arg;
     (void)scope;
     (void)pos;
-    (void)err;
-    size_t count = conf->own.count + conf->all.count;
-    conf->own_count = conf->own.count;
-    if (conf->own.count == 0)
+    conf->has_own = conf->own.count > 0;
+    if (!conf->has_own)
         return true;
-    struct rule *items = arena_array(a, struct rule, count);
-    memcpy(items, conf->own.items, conf->own.count * sizeof *items);
-    if (conf->all.count)
-        memcpy(items + conf->own.count, conf->all.items, conf->all.count * sizeof *items);
-    conf->all = (struct rules){items, count};
+    struct rules *rules = arena_new(a, struct rules);
+    *rules = conf->own;
+    rules->outer = conf->all;
+    qsort(rules->items, rules->count, sizeof *rules->items, by_from);
+    conf->all = rules;
     conf->own = (struct rules){0};
-    return true;
+    return check_order(rules, err);
 }
 
 // A rule of a path is asked only for what lies below it.
@@ -287,8 +337,8 @@ static bool check_path(const void *arg, struct str prefix, struct err *err)
     const struct redirect_conf *conf = arg;
     bool ok = true;
     struct str inside = str_slice(prefix, 0, prefix.len - str_ends(prefix, STR("/")));
-    for (size_t i = 0; i < conf->own_count; i++) {
-        const struct rule *rule = &conf->all.items[i];
+    for (size_t i = 0; conf->has_own && i < conf->all->count; i++) {
+        const struct rule *rule = &conf->all->items[i];
         bool is_below = str_starts(rule->from, inside)
                         && (rule->from.len == inside.len || rule->from.ptr[inside.len] == '/');
         if (is_below || (rule->is_prefix && str_starts(inside, rule->from)))
@@ -321,18 +371,25 @@ static void go(struct exchange *ex, int status, struct buf *location)
     exchange_redirect(ex, status, whole);
 }
 
-static bool go_by_rule(struct exchange *ex, const struct rule *rule)
+// The rule of one path stands before those of prefixes, and the longest of these before others:
+// any other order was refused.
+static const struct rule *find_fit(const struct rules *rules, struct str path)
 {
-    struct str path = ex->req.path;
-    if (rule->is_prefix ? !str_starts(path, rule->from) : !str_eq(path, rule->from))
-        return false;
+    const struct rule *rule = find(rules, path, false);
+    for (size_t len = path.len; !rule && len > 0; len--)
+        if (path.ptr[len - 1] == '/')
+            rule = find(rules, str_slice(path, 0, len), true);
+    return rule;
+}
+
+static void go_by_rule(struct exchange *ex, const struct rule *rule)
+{
     struct buf location = {0};
     bool ok = buf_put(&location, rule->to);
     if (rule->is_prefix)
         ok = ok && link_put_path(ex, rule->from.len, &location);
     ASSERT(ok);
     go(ex, rule->status, &location);
-    return true;
 }
 
 // Clients leave out the usual port also where they are sent to it.
@@ -366,22 +423,26 @@ static bool go_canonical(struct exchange *ex, const struct redirect_conf *conf)
 static enum phase_result rewrite(struct exchange *ex)
 {
     const struct redirect_conf *conf = module_conf(ex, &redirect_module);
-    if (!conf->all.count && !conf->to_https && !conf->host.text.len)
+    if (!conf->all && !conf->to_https && !conf->host.text.len)
         return PHASE_NEXT;
     if (exchange_is_rewritten(ex))
         return PHASE_NEXT;
     if (go_canonical(ex, conf))
         return PHASE_DONE;
-    for (size_t i = 0; i < conf->all.count; i++)
-        if (go_by_rule(ex, &conf->all.items[i]))
+    for (const struct rules *rules = conf->all; rules; rules = rules->outer) {
+        const struct rule *rule = find_fit(rules, ex->req.path);
+        if (rule) {
+            go_by_rule(ex, rule);
             return PHASE_DONE;
+        }
+    }
     return PHASE_NEXT;
 }
 
 static bool is_idle(const void *arg)
 {
     const struct redirect_conf *conf = arg;
-    return !conf->all.count && !conf->to_https && !conf->host.text.len;
+    return !conf->all && !conf->to_https && !conf->host.text.len;
 }
 
 struct module redirect_module = {

@@ -125,6 +125,16 @@ def test_unix_sockets_and_ipv6(godwit):
         assert c.get("/").text == "home"
 
 
+def test_a_long_list_of_addresses(godwit):
+    """Lists of blocked networks have tens of thousands of lines."""
+    godwit.file("index.html", "home")
+    (godwit.base / "blocked.conf").write_text("".join(f"deny 10.{i // 250}.{i % 250}.0/24;\n" for i in range(20000)))
+    godwit.simple("include %(base)s/blocked.conf; path /in/ { root %(www)s; allow 10.3.4.5; }", top="trusted_proxies 127.0.0.1; trusted_proxies_header x-forwarded;")
+    for ip, target, status in [("10.79.249.1", "/", 403), ("10.0.0.1", "/", 403), ("10.80.0.1", "/", 200), ("10.3.4.5", "/", 403),
+                               ("10.3.4.5", "/in/", 200), ("10.3.4.6", "/in/", 403), ("10.80.0.1", "/in/", 403)]:
+        assert godwit.get(target, {"X-Forwarded-For": ip}).status == status, (ip, target)
+
+
 @pytest.mark.parametrize("directive,words", [
     ("allow 192.0.2.0/33;", "192.0.2.0/33.*all was expected"), ("deny example.org;", "example.org"), ("allow;", "0 arguments"),
     ("deny 10.0.0.1/8;", "10\\.0\\.0\\.0/8 was expected"), ("allow 192.0.2.1 192.0.2;", "\"192\\.0\\.2\""),

@@ -31,6 +31,18 @@ def test_rules(godwit, target, status, location):
     assert (answer.status, answer.header("Location")) == (status, location)
 
 
+def test_a_site_that_has_moved_page_by_page(godwit):
+    """Tens of thousands of rules load at once, and each counts: the one for a path, then the longest prefix."""
+    pages = "".join(f"redirect /page/{i} /new/{i};\n" for i in range(20000))
+    parts = "".join(f"redirect /part/{i}/* /parts/{i}/;\n" for i in range(20000))
+    godwit.simple(f"{pages}{parts}redirect /part/* /rest/; path /part/7/in/ {{ redirect /part/7/in/x /inner; }}")
+    with godwit.connect() as c:
+        for target, location in [("/page/0", "/new/0"), ("/page/19999", "/new/19999"), ("/part/123/a/b", "/parts/123/a/b"),
+                                 ("/part/x/y", "/rest/x/y"), ("/part/", "/rest/"), ("/part/7/in/x", "/inner"),
+                                 ("/part/7/in/y", "/parts/7/in/y"), ("/page/20000", None), ("/part", None)]:
+            assert c.get(target).header("Location") == location, target
+
+
 def test_every_method_is_redirected_and_the_connection_stays(godwit):
     godwit.simple("redirect /old /new 307;")
     with godwit.connect() as c:

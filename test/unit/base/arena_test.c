@@ -85,12 +85,31 @@ static void deferred_calls_run_in_reverse_once(void **state)
     assert_string_equal(order, "321");
 }
 
+static void arrays_grow(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    int *items = NULL;
+    size_t moves = 0;
+    for (int i = 0; i < 1000; i++) {
+        int *more = arena_more(&a, items, (size_t)i, sizeof *items);
+        moves += more != items;
+        items = more;
+        items[i] = i;
+    }
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(items[i], i);
+    assert_int_equal(moves, 8); // to 8, 16 ... 1024
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_and_aligned_also_when_reused),
         cmocka_unit_test(copies_end_in_a_nul),
         cmocka_unit_test(the_ceiling_is_known_before),
+        cmocka_unit_test(arrays_grow),
         cmocka_unit_test(deferred_calls_run_in_reverse_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
