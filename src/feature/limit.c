@@ -31,10 +31,15 @@ struct connections {
     uint64_t place;
 };
 
+struct bandwidth {
+    int64_t bytes_per_s; // 0: off
+    uint64_t place;
+};
+
 struct limit_conf {
     struct rate rate;
     struct connections connections;
-    int64_t bandwidth; // bytes a second; 0: off
+    struct bandwidth bandwidth;
 };
 
 static bool is_off(const struct tree_node *node)
@@ -123,16 +128,18 @@ static void print_connections(const struct key *key, const void *field, struct b
 static bool parse_bandwidth(const struct key *key, const struct tree_node *node, struct arena *a,
                             void *field, struct err *err)
 {
-    if (!is_off(node))
-        return KEY_SIZE.parse(key, node, a, field, err);
-    *(int64_t *)field = 0;
+    struct bandwidth bandwidth = {0};
+    if (!is_off(node) && !KEY_SIZE.parse(key, node, a, &bandwidth.bytes_per_s, err))
+        return false;
+    *(struct bandwidth *)field = bandwidth;
     return true;
 }
 
 static void print_bandwidth(const struct key *key, const void *field, struct buf *out)
 {
-    if (*(const int64_t *)field)
-        KEY_SIZE.print(key, field, out);
+    const struct bandwidth *bandwidth = field;
+    if (bandwidth->bytes_per_s)
+        KEY_SIZE.print(key, &bandwidth->bytes_per_s, out);
     else
         buf_fmt(out, "off");
 }
@@ -181,8 +188,9 @@ static const struct key KEYS[] = {
         .min = 1024,
         .max = (int64_t)1 << 40,
         .unit = "bytes",
-        .help = "Bytes a second at which one answer is sent at most. A client with several "
-                "connections gets as many times that; see limit_connections.",
+        .help = "Bytes a second that one client is sent at most; answers on several connections "
+                "take turns. Counted for all that lies below the directive together, clients as "
+                "for limit_requests; on a Unix socket it holds for each answer.",
         .example = "2m",
     },
 };
@@ -199,6 +207,8 @@ static bool check(void *arg, unsigned scope, struct tree_pos pos, struct arena *
         conf->rate.place = place;
     if (conf->connections.most && !conf->connections.place)
         conf->connections.place = place;
+    if (conf->bandwidth.bytes_per_s && !conf->bandwidth.place)
+        conf->bandwidth.place = place;
     return true;
 }
 
@@ -300,15 +310,20 @@ static enum phase_result access(struct exchange *ex)
 static void respond(struct exchange *ex)
 {
     const struct limit_conf *conf = module_conf(ex, &limit_module);
-    if (conf->bandwidth && ex->resp.body && ex->req.method != HTTP_HEAD)
-        ex->resp.body =
-            limit_body_new(&ex->arena, ex->thread->loop, ex->resp.body, (uint64_t)conf->bandwidth);
+    const struct bandwidth *bandwidth = &conf->bandwidth;
+    uint64_t key;
+    if (!bandwidth->bytes_per_s || !ex->resp.body || ex->req.method == HTTP_HEAD)
+        return;
+    if (!key_of(ex, bandwidth->place, &key))
+        key = (uintptr_t)ex;
+    ex->resp.body = limit_body_new(&ex->arena, ex->thread->loop, ex->resp.body, key,
+                                   (uint64_t)bandwidth->bytes_per_s);
 }
 
 static bool is_idle(const void *arg)
 {
     const struct limit_conf *conf = arg;
-    return !conf->rate.requests && !conf->connections.most && !conf->bandwidth;
+    return !conf->rate.requests && !conf->connections.most && !conf->bandwidth.bytes_per_s;
 }
 
 struct module limit_module = {

@@ -44,14 +44,23 @@ static struct cell *find(struct cell *set, uint64_t key)
     return oldest;
 }
 
+static size_t set_of(uint64_t key)
+{
+    return (size_t)(key % SETS);
+}
+
+static pthread_mutex_t *lock_of(uint64_t key)
+{
+    pthread_once(&once, make_locks);
+    return &shards[set_of(key) % LOCKS].lock;
+}
+
 bool limit_rate_take(uint64_t key, uint64_t interval_us, uint64_t burst, uint64_t now_us,
                      uint64_t *out_wait_us)
 {
-    pthread_once(&once, make_locks);
-    size_t set = (size_t)(key % SETS);
-    pthread_mutex_t *lock = &shards[set % LOCKS].lock;
+    pthread_mutex_t *lock = lock_of(key);
     pthread_mutex_lock(lock);
-    struct cell *cell = find(cells[set], key);
+    struct cell *cell = find(cells[set_of(key)], key);
     uint64_t due_us = cell->due_us > now_us ? cell->due_us : now_us;
     uint64_t ahead_us = due_us - now_us;
     uint64_t most_us = burst * interval_us;
@@ -62,4 +71,24 @@ bool limit_rate_take(uint64_t key, uint64_t interval_us, uint64_t burst, uint64_
         *out_wait_us = ahead_us - most_us;
     pthread_mutex_unlock(lock);
     return ok;
+}
+
+uint64_t limit_rate_reserve(uint64_t key, uint64_t cost_us, uint64_t now_us)
+{
+    pthread_mutex_t *lock = lock_of(key);
+    pthread_mutex_lock(lock);
+    struct cell *cell = find(cells[set_of(key)], key);
+    uint64_t due_us = cell->due_us > now_us ? cell->due_us : now_us;
+    cell->due_us = due_us + cost_us;
+    pthread_mutex_unlock(lock);
+    return due_us - now_us;
+}
+
+void limit_rate_refund(uint64_t key, uint64_t cost_us)
+{
+    pthread_mutex_t *lock = lock_of(key);
+    pthread_mutex_lock(lock);
+    struct cell *cell = find(cells[set_of(key)], key); // a forgotten one is idle and stays so
+    cell->due_us -= cost_us < cell->due_us ? cost_us : cell->due_us;
+    pthread_mutex_unlock(lock);
 }

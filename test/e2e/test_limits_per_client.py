@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """limit_requests, limit_connections and limit_bandwidth: what one client may take."""
 import time
+from contextlib import ExitStack
 
 import pytest
 
 from support import wait
+from support.http import format_request
 from support.wrong import refused
 
 
@@ -77,6 +79,43 @@ def test_bandwidth(godwit):
         c.send("GET /big.bin HTTP/1.1\r\nHost: x\r\n\r\n")
         c.head()
         c.leave()
+
+
+def test_bandwidth_is_the_clients(godwit):
+    """Connections of one client share it, one after another or at once; another client and another site have their own."""
+    godwit.file("big.bin", b"x" * 200000)
+    godwit.file("small.bin", b"x" * 40000)
+    godwit.file("huge.bin", b"x" * 4000000)
+    godwit.config("""
+        listen 127.0.0.1:%(port)d;
+        trusted_proxies 127.0.0.1;
+        site _ { root %(www)s; limit_bandwidth 400k; }
+        site free.test { root %(www)s; }
+    """)
+    godwit.start()
+
+    def seconds(targets, client="198.51.100.1", at_once=False, host="localhost"):
+        began = time.monotonic()
+        with ExitStack() as stack:
+            connections = [stack.enter_context(godwit.connect()) for _ in targets]
+            for c, target in zip(connections, targets):
+                c.send(format_request("GET", target, {"X-Forwarded-For": client}, host=host))
+                assert at_once or c.read().status == 200
+            assert not at_once or {c.read().status for c in connections} == {200}
+        return time.monotonic() - began
+
+    # Two pieces of an eighth of a second each may be ahead of the clock: the first, and the last that is not waited for.
+    assert seconds(["/big.bin"] * 3, at_once=True) >= 600000 / 409600 - 0.25
+    assert seconds(["/small.bin"] * 10, "198.51.100.2") >= 400000 / 409600 - 0.25
+    busy = [godwit.connect() for _ in range(4)]
+    for c in busy:  # 40 s together: whoever had to wait for them would be late for his own connection's patience
+        c.send(format_request("GET", "/huge.bin", {"X-Forwarded-For": "198.51.100.3"}))
+        assert c.head().status == 200
+    seconds(["/small.bin"], "198.51.100.4")
+    seconds(["/big.bin"], "198.51.100.3", host="free.test")
+    for c in busy:
+        c.leave()
+    seconds(["/small.bin"], "198.51.100.3")  # what they had reserved is given back
 
 
 @pytest.mark.parametrize("directive,words", [

@@ -54,11 +54,28 @@ static void a_full_table_forgets_the_idlest(void **state)
     assert_int_equal(wait_us, 50 * 1000 * MS);
 }
 
+// What waits goes behind what was reserved before it, and what is not used comes back.
+static void reservations_line_up(void **state)
+{
+    (void)state;
+    uint64_t now_us = 9000 * MS;
+    assert_int_equal(limit_rate_reserve(7, 100 * MS, now_us), 0);
+    assert_int_equal(limit_rate_reserve(7, 50 * MS, now_us), 100 * MS);
+    assert_int_equal(limit_rate_reserve(7, 10 * MS, now_us + 20 * MS), 130 * MS);
+    limit_rate_refund(7, 60 * MS);
+    assert_int_equal(limit_rate_reserve(7, 10 * MS, now_us + 20 * MS), 80 * MS);
+    assert_int_equal(limit_rate_reserve(8, 10 * MS, now_us), 0);
+    assert_int_equal(limit_rate_reserve(7, 10 * MS, now_us + 1000 * MS), 0);
+    limit_rate_refund(6, 10 * MS); // has nothing
+    assert_int_equal(limit_rate_reserve(6, 10 * MS, now_us), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_and_bursts),
         cmocka_unit_test(a_full_table_forgets_the_idlest),
+        cmocka_unit_test(reservations_line_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

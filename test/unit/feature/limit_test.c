@@ -153,8 +153,8 @@ static void bodies_come_at_their_rate(void **state)
 
     for (size_t i = 0; i < ARRAY_LEN(RATES); i++) {
         struct arena arena = {0};
-        struct body *body = limit_body_new(&arena, stage.loop,
-                                           body_text(&arena, str_n(text, sizeof text)), RATES[i]);
+        struct body *body = limit_body_new(
+            &arena, stage.loop, body_text(&arena, str_n(text, sizeof text)), i + 1, RATES[i]);
         assert_int_equal(body->length, sizeof text);
         bool more = false;
         body->on_more = on_more;
