@@ -26,13 +26,15 @@ static uint32_t coming(const struct pool *p)
     return pool_state_usable(p) + p->counts[POOL_WORKER_STARTING];
 }
 
-// While some worker serves, another one is started only when the wait has been as long as a start
-// takes: a short burst is served by those that are there.
-static uint64_t pace_us(const struct pool *p)
+// When the queue justifies a start. While some worker serves, requests must have waited for as long
+// as a start takes: a short burst is served by those that are there. They need not be the same
+// ones: a queue that moves on steadily may still be too long.
+static uint64_t start_time_of(const struct pool *p, const struct ticket *head)
 {
     if (coming(p) == 0)
         return 0;
-    return earlier(p->start_us, PACE_MAX_US);
+    uint64_t since_us = p->pressed_us ? earlier(head->queued_us, p->pressed_us) : head->queued_us;
+    return since_us + earlier(p->start_us, PACE_MAX_US);
 }
 
 static bool has_room(const struct pool *p)
@@ -49,6 +51,8 @@ static uint32_t more_of_use(const struct pool *p)
 
 void pool_look_queued(struct pool *p, uint64_t now_us)
 {
+    if (!p->pressed_us)
+        p->pressed_us = now_us;
     if (p->queue.count == 1) {
         p->held_by = NULL; // of a queue before this one
         pool_state_due(now_us + p->set.queue_us);
@@ -56,7 +60,7 @@ void pool_look_queued(struct pool *p, uint64_t now_us)
     pool_state_due(pool_busy_queued(p, now_us));
     const struct ticket *head = pool_queue_oldest(&p->queue);
     if (head && has_room(p) && more_of_use(p) && p->queue.count > p->counts[POOL_WORKER_STARTING])
-        pool_state_due(head->queued_us + pace_us(p));
+        pool_state_due(start_time_of(p, head));
 }
 
 static uint64_t expire_waits(struct pool *p, uint64_t now_us)
@@ -147,7 +151,7 @@ static bool needs_proof(const struct pool *p)
 }
 
 // How many starts the queue and the minimum justify now; *next_us: when to ask again.
-static uint32_t wanted_starts(const struct pool *p, uint64_t now_us, uint64_t *next_us)
+static uint32_t wanted_starts(struct pool *p, uint64_t now_us, uint64_t *next_us)
 {
     uint32_t starting = p->counts[POOL_WORKER_STARTING];
     uint32_t wanted = 0;
@@ -159,11 +163,14 @@ static uint32_t wanted_starts(const struct pool *p, uint64_t now_us, uint64_t *n
     queued = queued < room ? queued : room;
     const struct ticket *head = pool_queue_oldest(&p->queue);
     if (head && queued) {
-        uint64_t at_us = head->queued_us + pace_us(p);
-        if (at_us > now_us)
+        uint64_t at_us = start_time_of(p, head);
+        if (at_us > now_us) {
             *next_us = earlier(*next_us, at_us);
-        else if (queued > wanted)
-            wanted = queued;
+        } else {
+            wanted = queued > wanted ? queued : wanted;
+            p->pressed_us =
+                now_us; // whether there is room or not: it is asked again that much later
+        }
     }
     // After a failure one try at a time.
     if (p->failures && wanted)

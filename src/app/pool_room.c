@@ -107,12 +107,22 @@ bool pool_room_is_wanted(const struct pool *p)
     return false;
 }
 
-void pool_room_keep(uint64_t now_us)
+static bool is_too_much(void)
 {
     uint64_t max_kib = pool_state.limits.memory_max_bytes / 1024;
+    return max_kib && pool_state.own_kib > max_kib;
+}
+
+bool pool_room_is_exceeded(void)
+{
+    return is_too_much() && longest_idle(NULL, false) != NULL;
+}
+
+void pool_room_keep(uint64_t now_us)
+{
     uint32_t leaving;
     (void)alive_in_all(&leaving);
-    if (max_kib && pool_state.own_kib > max_kib && leaving == 0)
+    if (is_too_much() && leaving == 0)
         (void)evict(NULL, now_us);
 }
 
@@ -120,5 +130,8 @@ void pool_room_count(struct pool_worker *w, uint64_t own_kib)
 {
     ASSERT(pool_state.own_kib >= w->own_kib);
     pool_state.own_kib = pool_state.own_kib - w->own_kib + own_kib;
+    bool grows = own_kib > w->own_kib;
     w->own_kib = own_kib;
+    if (grows && pool_room_is_exceeded())
+        pool_state_due(0);
 }

@@ -20,5 +20,9 @@ bool pool_room_is_wanted(const struct pool *p);
 // pool_room_keep makes room where memory_max is exceeded.
 void pool_room_keep(uint64_t now_us);
 
-// pool_room_count adds a change of a worker's own memory.
+// pool_room_is_exceeded tells whether the workers hold more than memory_max and one that is idle is
+// to go.
+bool pool_room_is_exceeded(void);
+
+// pool_room_count adds a change of a worker's own memory; a look follows when that is too much.
 void pool_room_count(struct pool_worker *w, uint64_t own_kib);

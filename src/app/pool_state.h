@@ -140,6 +140,7 @@ struct pool {
     unsigned failures;    // starts in a row
     uint64_t retry_us;    // no start before it
     uint64_t start_us;    // what a start takes, measured
+    uint64_t pressed_us;  // since when requests wait and no worker has been idle; 0: not
     uint64_t typical_kib; // what a worker has of its own, as measured last
     uint64_t used_us;     // last release or exit
     uint32_t worn;        // workers that are, and serve until there is another one

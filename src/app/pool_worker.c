@@ -259,6 +259,8 @@ void pool_worker_offer(struct pool_worker *w)
     bool may = w->state == POOL_WORKER_BUSY ? p->counts[POOL_WORKER_BUSY] <= pool_busy_max(p)
                                             : pool_busy_has_room(p);
     struct ticket *t = may ? pool_queue_pop(&p->queue) : NULL;
+    if (!t || w->state != POOL_WORKER_BUSY)
+        p->pressed_us = 0;
     if (t) {
         pool_worker_take(w);
         t->slot = &w->slot;
@@ -267,7 +269,7 @@ void pool_worker_offer(struct pool_worker *w)
     }
     set_state(w, POOL_WORKER_IDLE);
     list_push_front(&p->idle, &w->idle);
-    pool_state_due(w->since_us + p->set.idle_us);
+    pool_state_due(pool_room_is_exceeded() ? w->since_us : w->since_us + p->set.idle_us);
 }
 
 void pool_worker_take(struct pool_worker *w)

@@ -278,6 +278,28 @@ static void memory_max_sends_idle_workers_home(void **state)
     forget_blog();
 }
 
+// What has grown too large is acted on when it is known, not when something else happens.
+static void memory_max_is_kept_without_other_work(void **state)
+{
+    (void)state;
+    play.limits.memory_max_bytes = 1024 * 1024;
+    commit_both(play_settings(), play_settings());
+    play_ask(&play.clients[0]);
+    play_ask_pool(&play.clients[1], blog);
+    play_look();
+    play_ready(&play.processes[0]);
+    play_ready(&play.processes[1]);
+    play_give(&play.clients[0], SLOT_REUSE);
+    play_look();
+    play.now_us += SECOND_US;
+    play.processes[1].anon_kib = 2000;
+    play_give(&play.clients[1], SLOT_REUSE);
+    for (int i = 0; i < 3; i++) // and nobody asks for a look
+        loop_turn(play.thread.loop, 0);
+    assert_true(play_has_left(&play.processes[0]));
+    forget_blog();
+}
+
 // Two that are started at once must not pass a limit that one of them has reached before.
 static void new_workers_count_before_they_are_measured(void **state)
 {
@@ -467,6 +489,7 @@ int main(void)
         PLAY_CASE(the_longest_idle_makes_room),
         PLAY_CASE(a_busy_app_makes_room),
         PLAY_CASE(memory_max_sends_idle_workers_home),
+        PLAY_CASE(memory_max_is_kept_without_other_work),
         PLAY_CASE(new_workers_count_before_they_are_measured),
         PLAY_CASE(a_change_rolls),
         PLAY_CASE(a_restart_proves_before_the_old_ones_leave),

@@ -84,6 +84,44 @@ static void a_short_wait_starts_no_second_worker(void **state)
     assert_int_equal(play.starts, 2);
 }
 
+// Somebody waits all the time, though nobody for as long as a start takes.
+static void a_steady_queue_starts_a_second_worker(void **state)
+{
+    (void)state;
+    play_ask(&play.clients[0]);
+    play_look();
+    play.now_us += 100000; // what a start takes
+    play_ready(&play.processes[0]);
+    for (int round = 0; round < 3; round++) {
+        play_ask(&play.clients[1 - round % 2]);
+        play_pass(40000);
+        assert_int_equal(play.starts, round < 2 ? 1 : 2);
+        play_give(&play.clients[round % 2], SLOT_REUSE);
+        play_look();
+    }
+}
+
+// Idle for a moment between them: whoever waited has been served in time.
+static void bursts_that_end_start_no_second_worker(void **state)
+{
+    (void)state;
+    play_ask(&play.clients[0]);
+    play_look();
+    play.now_us += 100000;
+    play_ready(&play.processes[0]);
+    for (int round = 0; round < 5; round++) {
+        play_ask(&play.clients[1]);
+        play_pass(40000);
+        play_give(&play.clients[0], SLOT_REUSE);
+        play_look();
+        play_give(&play.clients[1], SLOT_REUSE);
+        play_look();
+        play_ask(&play.clients[0]);
+        play_look();
+    }
+    assert_int_equal(play.starts, 1);
+}
+
 static void the_queue_has_its_limits(void **state)
 {
     (void)state;
@@ -587,6 +625,8 @@ int main(void)
         PLAY_CASE(the_first_request_starts_a_worker),
         PLAY_CASE(waiting_requests_are_served_in_order),
         PLAY_CASE(a_short_wait_starts_no_second_worker),
+        PLAY_CASE(a_steady_queue_starts_a_second_worker),
+        PLAY_CASE(bursts_that_end_start_no_second_worker),
         PLAY_CASE(the_queue_has_its_limits),
         PLAY_CASE(failed_starts_are_told_and_tried_later),
         PLAY_CASE(a_worker_that_can_not_be_watched_is_a_failed_start),
