@@ -26,7 +26,7 @@ bool htaccess_file_look(struct str dir, struct htaccess_finding *out)
     int rc = file_read_all(file, &text);
     if (rc < 0 && !is_absent(-rc)) {
         line = 1;
-        what = str_c(strerrordesc_np(-rc));
+        what = rc == -EINVAL ? STR("it is no regular file") : str_c(strerrordesc_np(-rc));
     } else if (rc == 0) {
         (void)htaccess_find_protective(buf_view(&text), &line, &what);
     }

@@ -22,7 +22,7 @@ static int parse_file(struct tree_source *source, const char *path, struct tree_
                       struct err *err)
 {
     struct buf text = {.ceiling_bytes = FILE_BYTES_MAX};
-    int rc = file_read_all(path, &text);
+    int rc = file_read_pipe(path, &text);
     if (rc == 0) {
         const char *dir = source->dir;
         source->dir = dir_of(source->arena, path);

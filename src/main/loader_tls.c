@@ -25,9 +25,9 @@ static bool read_text(const struct front_tls_file *file, struct arena *a, struct
                           "\"%.*s\" is larger than 1 MiB, a file in PEM was expected",
                           STR_ARG(file->path));
     }
+    const char *why = rc == -EINVAL ? "it is no regular file" : strerrordesc_np(-rc);
     return rc == 0
-           || tree_error(err, file->pos, "\"%.*s\" cannot be read: %s", STR_ARG(file->path),
-                         strerrordesc_np(-rc));
+           || tree_error(err, file->pos, "\"%.*s\" cannot be read: %s", STR_ARG(file->path), why);
 }
 
 static bool add_text(struct tree_node *tree, struct str name, struct str text, struct arena *a,

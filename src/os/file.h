@@ -13,8 +13,13 @@
 #include "base/str.h"
 
 // file_read_all appends the file at `path` to `out`. 0, -errno, or -EFBIG when the ceiling of `out`
-// forbids; after a failure `out` may hold a part.
+// forbids; after a failure `out` may hold a part. -EINVAL: it is a pipe, a socket or a device,
+// which could keep us waiting.
 MUST_USE int file_read_all(const char *path, struct buf *out);
+
+// file_read_pipe is file_read_all that takes those, too, and waits for them: for files that only
+// who may do everything puts there.
+MUST_USE int file_read_pipe(const char *path, struct buf *out);
 
 // file_read_fd appends what descriptor `fd` holds from offset 0 (a regular or memory file).
 MUST_USE int file_read_fd(int fd, struct buf *out);

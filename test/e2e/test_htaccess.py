@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """.htaccess files: what protects is never ignored silently."""
+import os
+
 import pytest
 
 from support import wait
@@ -67,3 +69,17 @@ def test_unreadable_htaccess_refuses(godwit):
     godwit.file("d/.htaccess", "AddType image/svg+xml .svg\n", 0o000)
     godwit.simple()
     assert godwit.get("/d/page.html").status == 403
+
+
+def test_a_pipe_in_place_of_the_file_stops_nobody(godwit):
+    """Whoever may write into a directory of a site can make one; its open would wait for ever."""
+    godwit.file("index.html", "home")
+    godwit.file("up/x.txt", "x")
+    godwit.simple("file_check 0;", top="threads 1;")
+    assert godwit.get("/up/x.txt").text == "x"
+    os.mkfifo(godwit.www / "up" / ".htaccess")
+    assert godwit.get("/up/x.txt").status == 403
+    godwit.stderr.wait(r"htaccess\.refused .*up/\.htaccess.*no regular file")
+    assert godwit.get("/").text == "home"
+    done = godwit.run("check", "-c", godwit.conf, check=False)
+    assert "up/.htaccess" in done.stdout + done.stderr

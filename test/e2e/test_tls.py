@@ -246,6 +246,10 @@ def test_wrong_files(godwit):
     cut = godwit.base / "cut.pem"
     cut.write_text(cert.read_text()[:200])
     missing = godwit.base / "missing.pem"
+    large = godwit.base / "large.pem"
+    large.write_bytes(b"x" * (1 << 20) + b"x")
+    pipe = godwit.base / "pipe.pem"
+    os.mkfifo(pipe)
     cases = [
         (cert, other_key, other_key, "another key"),
         (cert, missing, missing, "cannot be read"),
@@ -256,7 +260,9 @@ def test_wrong_files(godwit):
         (cert, cert, cert, "no private key"),
         (cert, empty, empty, "no private key"),
         (locked_cert, locked_key, locked_key, "password"),
-        (cert, "/dev/zero", "/dev/zero", "1 MiB"),
+        (cert, large, large, "1 MiB"),
+        (cert, "/dev/zero", "/dev/zero", "no regular file"),
+        (pipe, key, pipe, "no regular file"),
     ]
     for a, b, named, said in cases:
         godwit.config(CONF.replace("app php { workers 0..2; }", ""), cert=a, key=b)

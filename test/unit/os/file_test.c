@@ -85,6 +85,12 @@ static void what_has_no_size_is_read_to_its_end(void **state)
     buf_done(&text);
     assert_int_equal(file_read_all(dir, &text), -EISDIR);
     assert_int_equal(file_read_all("/no/such/file", &text), -ENOENT);
+    char pipe[sizeof dir + 8];
+    (void)snprintf(pipe, sizeof pipe, "%s/pipe", dir);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(file_read_all(pipe, &text), -EINVAL); // and nobody waits for a writer
+    assert_int_equal(file_read_all("/dev/zero", &text), -EINVAL);
+    assert_int_equal(unlink(pipe), 0);
     buf_done(&text);
 }
 
