@@ -372,8 +372,9 @@ const struct key app_conf_block_keys[APP_CONF_BLOCK_COUNT] = {
         .unit = "bytes",
         .help =
             "What all temporary files of the app may hold together. Beyond it, a request body that needs a file is "
-            "refused with 503, and an answer waits for its client in the worker; a client that reads nothing for 5 s "
-            "is cut if other requests wait for a worker. 0: no limit but `spool_max`.",
+            "refused with 503 (with 413 if it is larger than all of this), and an answer waits for its client in "
+            "the worker; a client that reads nothing for 5 s is cut if other requests wait for a worker. 0: no "
+            "limit but `spool_max`.",
         .example = "2g",
     },
     {

@@ -68,11 +68,10 @@ static const struct key KEYS[] = {
         .min = 0,
         .max = INT64_MAX,
         .unit = "bytes",
-        .help =
-            "What all temporary files of the instance may hold together. Beyond it, a request "
-            "body that needs a file is refused with 503, and an answer waits for its client "
-            "in the worker; a client that reads nothing for 5 s is cut if other requests wait for "
-            "a worker. 0 sets no limit.",
+        .help = "What all temporary files of the instance may hold together. Beyond it, a request "
+                "body that needs a file is refused with 503 (with 413 if it is larger than all of "
+                "this), and an answer waits for its client in the worker; a client that reads "
+                "nothing for 5 s is cut if other requests wait for a worker. 0 sets no limit.",
         .example = "50g",
     },
 };
@@ -128,6 +127,9 @@ static void on_written(struct job *job);
 static enum spool_result start_writing(struct spool *s)
 {
     struct thread *t = s->ex->thread;
+    s->room = spool_file_never(&s->file, (int64_t)buf_len(&s->memory));
+    if (s->room != SPOOL_ROOM_OK)
+        return SPOOL_NEVER;
     s->room = spool_file_reserve(&s->file, buf_len(&s->memory));
     if (s->room != SPOOL_ROOM_OK)
         return SPOOL_NO_ROOM;
@@ -236,15 +238,29 @@ bool spool_is_too_large(const struct exchange *ex)
     return conf->body_max_bytes && ex->req.content_length > conf->body_max_bytes;
 }
 
+// Before anything is read, or asked for with 100 Continue: whether a body of the length that the
+// client has told finds room in a file. Nothing is reserved, as it may never come.
+static enum spool_result foresee(struct spool *s)
+{
+    int64_t length = s->ex->req.content_length;
+    if (spool_is_too_large(s->ex))
+        return SPOOL_TOO_LARGE;
+    if (length < 0 || (uint64_t)length < s->memory_max)
+        return SPOOL_DONE;
+    s->room = spool_file_never(&s->file, length);
+    if (s->room != SPOOL_ROOM_OK)
+        return SPOOL_NEVER;
+    s->room = spool_file_room(&s->file, length);
+    return s->room == SPOOL_ROOM_OK ? SPOOL_DONE : SPOOL_NO_ROOM;
+}
+
 enum spool_result spool_start(struct exchange *ex, struct spool_share share, spool_done_fn *on_done,
                               void *arg, struct spool **out_spool)
 {
     struct spool *s = new_spool(ex, share, on_done, arg);
     *out_spool = s;
-    enum spool_result result = SPOOL_DONE;
-    if (spool_is_too_large(ex)) {
-        result = SPOOL_TOO_LARGE;
-    } else if (ex->req.body) {
+    enum spool_result result = foresee(s);
+    if (result == SPOOL_DONE && ex->req.body) {
         ex->req.body->on_more = on_more;
         ex->req.body->on_more_arg = s;
         result = pump(s);
@@ -290,7 +306,8 @@ int64_t spool_max(const struct exchange *ex)
 void spool_refuse(struct exchange *ex, const struct spool *s, enum spool_result result)
 {
     const struct spool_conf *conf = module_conf(ex, &spool_module);
-    if (result == SPOOL_NO_ROOM || result == SPOOL_DISK_FULL || result == SPOOL_FAILED)
+    if (result == SPOOL_NEVER || result == SPOOL_NO_ROOM || result == SPOOL_DISK_FULL
+        || result == SPOOL_FAILED)
         metrics_add(&ex->thread->metrics, spool_refused, 1);
     switch (result) {
     case SPOOL_TOO_LARGE:
@@ -299,6 +316,14 @@ void spool_refuse(struct exchange *ex, const struct spool *s, enum spool_result 
         exchange_refuse(ex, 413, NULL, "The request body is larger than body_max (%lld bytes).",
                         (long long)conf->body_max_bytes);
         break;
+    case SPOOL_NEVER: {
+        ex->resp.close = true;
+        struct str max = spool_file_max_text(&s->file, s->room, ex);
+        exchange_refuse(ex, 413, "spool.full",
+                        "The request body is larger than all temporary files may be (%.*s).",
+                        STR_ARG(max));
+        break;
+    }
     case SPOOL_CUT:
         ex->resp.close = true;
         if (ex->req.body->timed_out)

@@ -18,6 +18,7 @@ enum spool_result {
     SPOOL_WAIT,      // more is to come: on_done will be called
     SPOOL_DONE,      // complete
     SPOOL_TOO_LARGE, // over body_max: answer 413
+    SPOOL_NEVER,     // over spool_max or the app's share, whatever others use: answer 413
     SPOOL_CUT,       // the client broke off, sent nonsense or was too slow: answer 400
     SPOOL_NO_ROOM,   // spool_max or the app's share is used up: answer 503
     SPOOL_DISK_FULL, // the disk is: answer 507

@@ -51,6 +51,28 @@ enum spool_room spool_file_reserve(struct spool_file *f, size_t bytes)
     return SPOOL_ROOM_OK;
 }
 
+static bool is_over(int64_t used, int64_t bytes, int64_t max)
+{
+    return max > 0 && (used > max || bytes > max - used);
+}
+
+enum spool_room spool_file_room(const struct spool_file *f, int64_t bytes)
+{
+    const struct spool_quota *quota = f->share.quota;
+    if (quota
+        && is_over(atomic_load_explicit(&quota->used_bytes, memory_order_relaxed), bytes,
+                   f->share.max_bytes))
+        return SPOOL_ROOM_APP;
+    return is_over(spool_file_total(), bytes, f->all_max) ? SPOOL_ROOM_ALL : SPOOL_ROOM_OK;
+}
+
+enum spool_room spool_file_never(const struct spool_file *f, int64_t bytes)
+{
+    if (f->share.quota && is_over(f->reserved_bytes, bytes, f->share.max_bytes))
+        return SPOOL_ROOM_APP;
+    return is_over(f->reserved_bytes, bytes, f->all_max) ? SPOOL_ROOM_ALL : SPOOL_ROOM_OK;
+}
+
 int spool_file_write(struct spool_file *f, struct str bytes, int64_t offset)
 {
     if (f->fd == FD_NONE) {
@@ -115,16 +137,27 @@ struct str spool_file_room_text(const struct spool_file *f, enum spool_room room
     case SPOOL_ROOM_APP:
         return arena_fmt(
             &ex->arena,
-            "The temporary files of app \"%.*s\" have reached %lld bytes (spool_quota).",
-            STR_ARG(ex->facts.app), (long long)f->share.max_bytes);
+            "The temporary files of app \"%.*s\" hold %lld of %lld bytes (spool_quota).",
+            STR_ARG(ex->facts.app),
+            (long long)atomic_load_explicit(&f->share.quota->used_bytes, memory_order_relaxed),
+            (long long)f->share.max_bytes);
     case SPOOL_ROOM_ALL:
         return arena_fmt(&ex->arena,
-                         "The temporary files of the instance have reached %lld bytes (spool_max).",
-                         (long long)f->all_max);
+                         "The temporary files of the instance hold %lld of %lld bytes (spool_max).",
+                         (long long)spool_file_total(), (long long)f->all_max);
     case SPOOL_ROOM_OK:
         break;
     }
     return STR("");
+}
+
+struct str spool_file_max_text(const struct spool_file *f, enum spool_room room,
+                               struct exchange *ex)
+{
+    bool is_app = room == SPOOL_ROOM_APP;
+    return arena_fmt(&ex->arena, "%lld bytes, %s",
+                     (long long)(is_app ? f->share.max_bytes : f->all_max),
+                     is_app ? "spool_quota" : "spool_max");
 }
 
 int64_t spool_file_total(void)

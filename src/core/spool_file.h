@@ -47,6 +47,17 @@ void spool_file_init(struct spool_file *f, const struct exchange *ex, struct spo
 // spool_file_reserve counts `bytes` more, which then may be written.
 MUST_USE enum spool_room spool_file_reserve(struct spool_file *f, size_t bytes);
 
+// spool_file_room tells whether `bytes` more could be counted now, and counts nothing.
+enum spool_room spool_file_room(const struct spool_file *f, int64_t bytes);
+
+// spool_file_never tells which limit `bytes` more would exceed even if nobody else used a file;
+// SPOOL_ROOM_OK: none.
+enum spool_room spool_file_never(const struct spool_file *f, int64_t bytes);
+
+// spool_file_max_text names a limit: "1048576 bytes, spool_max".
+struct str spool_file_max_text(const struct spool_file *f, enum spool_room room,
+                               struct exchange *ex);
+
 // spool_file_keep gives back what was reserved beyond `bytes`: a write has failed.
 void spool_file_keep(struct spool_file *f, int64_t bytes);
 

@@ -55,7 +55,7 @@
  X("server.started", "the server process is ready")                                            \
  X("server.threads_failed", "not all threads could be started")                                \
  X("spool.failed", "a body could not be written to a temporary file")                          \
- X("spool.full", "a request body was refused: temporary files have reached a limit")           \
+ X("spool.full", "a request body was refused: temporary files have no room for it")            \
  X("spool.stalled", "an answer was cut: its client reads nothing, and no file can hold it")    \
  X("static.failed", "a file that is there could not be opened or read")                        \
  X("static.script_refused", "a script that no app runs was asked for; its source is not sent") \

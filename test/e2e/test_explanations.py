@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each 5xx of the server's own explains itself in one line of the log: request, site, app, worker, limit, value and the
+"""Each refusal of the server's own explains itself in one line of the log: request, site, app, worker, limit, value and the
 setting that moves it; and each limit has a counter. The client sees the request id only."""
 import re
 
@@ -33,10 +33,10 @@ CASES = {
               r"Worker %(pid)s .*ended in the middle of the request", "backend_failures workers_died"),
     "close": (Case(script="<?php pcntl_exec('/bin/sleep', ['1000']);"), 502, "backend.worker_died",
               r"Worker %(pid)s .*closed its connection in the middle of the request", "backend_failures"),
-    "spool_quota": (Case("workers 0..1; spool_quota 100k;", body=b"x" * 300_000), 503, "spool.full",
-                    r".*reached 102400 bytes \(spool_quota\)", "spool_refused"),
-    "spool_max": (Case(top="spool_max 100k;", body=b"x" * 300_000), 503, "spool.full",
-                  r".*reached 102400 bytes \(spool_max\)", "spool_refused"),
+    "spool_quota": (Case("workers 0..1; spool_quota 100k;", body=b"x" * 300_000), 413, "spool.full",
+                    r"The request body is larger .*\(102400 bytes, spool_quota\)", "spool_refused"),
+    "spool_max": (Case(top="spool_max 100k;", body=b"x" * 300_000), 413, "spool.full",
+                  r"The request body is larger .*\(102400 bytes, spool_max\)", "spool_refused"),
     "spool_dir": (Case(top="spool_dir %(base)s/gone;", body=b"x" * 300_000), 500, "spool.failed",
                   r".*/gone \(spool_dir\)", "spool_refused"),
 }

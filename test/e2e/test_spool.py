@@ -91,7 +91,7 @@ def test_spool_max(app):
         wait.until(lambda: app.status()["spool_bytes"] > 2_000_000, 10, "the limit is near")
         answer = app.request("POST", "/hello.php", body=b"x" * 2_000_000)
         assert answer.status == 503 and answer.header("Retry-After")
-        app.stderr.wait(r"spool\.full .*3145728 bytes \(spool_max\)")
+        app.stderr.wait(r"spool\.full .* hold [23]\d{6} of 3145728 bytes \(spool_max\)")
         assert app.request("POST", "/hello.php", body=b"x" * 1000).text == "1000"  # needs no file
         assert is_whole(rest_of(c))
 
@@ -99,9 +99,50 @@ def test_spool_max(app):
 def test_upload_beyond_spool_quota(app):
     app.php("workers 0..1; spool_quota 1m;")
     answer = app.request("POST", "/hello.php", {"Transfer-Encoding": "chunked"}, chunked(*[b"x" * 100_000] * 20))
-    assert answer.status == 503
-    app.stderr.wait(r"spool\.full .*spool_quota")
+    assert answer.status == 413
+    app.stderr.wait(r"spool\.full .*1048576 bytes, spool_quota")
     wait.until(lambda: app.status()["spool_bytes"] == 0, 5, "nothing is kept of it")
+
+
+ASKING = "POST /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n"
+
+
+def upload_when_asked(app, size: int):
+    """The answer to a client that waits for 100 Continue, and whether it came."""
+    with app.connect(30) as c:
+        c.send(ASKING % size)
+        head = c.head()
+        if head.status != 100:
+            return head, False
+        c.send(b"x" * size)
+        return c.read(), True
+
+
+@pytest.mark.parametrize("quota, top, name", [("spool_quota 2m;", "", "spool_quota"), ("", "spool_max 2m;", "spool_max")])
+def test_upload_that_can_never_fit_is_not_asked_for(app, quota, top, name):
+    app.php(f"workers 0..1; {quota}", top=top)
+    answer, asked = upload_when_asked(app, 3_000_000)
+    assert (answer.status, asked, answer.header("Retry-After")) == (413, False, None)
+    app.stderr.wait(rf"spool\.full .*\(2097152 bytes, {name}\)")
+    answer, asked = upload_when_asked(app, 2 << 20)
+    assert (answer.status, asked, answer.text) == (200, True, str(2 << 20))
+
+
+def test_upload_that_does_not_fit_now_is_not_asked_for(app):
+    app.php("workers 1..2; spool_quota 3m;")
+    with stalled(app, "/big.php") as c:
+        wait.until(lambda: app.status()["spool_bytes"] > 2_000_000, 10, "the limit is near")
+        answer, asked = upload_when_asked(app, 2_000_000)
+        assert (answer.status, asked) == (503, False) and answer.header("Retry-After")
+        app.stderr.wait(r"spool\.full .* hold [23]\d{6} of 3145728 bytes \(spool_quota\)")
+        assert is_whole(rest_of(c))
+    wait.until(lambda: app.status()["spool_bytes"] == 0, 5, "the file is gone")
+    assert upload_when_asked(app, 2_000_000)[0].text == "2000000"
+
+
+def test_streamed_upload_needs_no_room_in_files(app):
+    app.php("workers 1..1; spool_quota 2m; stream_request on;")
+    assert upload_when_asked(app, 3_000_000)[0].text == "3000000"
 
 
 @pytest.mark.parametrize("header", ["Content-Type: text/event-stream", "X-Accel-Buffering: no"])

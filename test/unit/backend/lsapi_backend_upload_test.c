@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // lsapi_backend_upload_test -- request bodies on their way to a worker: whole from the spool, or
 // passed on as they come.
+#include <stdio.h>
 #include <string.h>
 
 #include "backend/lsapi_backend.h"
@@ -59,6 +60,56 @@ static void nothing_of_an_upload_is_read_for_a_full_queue(void **state)
     struct body_chunk chunk;
     assert_int_equal(body_pull(play.client.ex->req.body, 100, &chunk), BODY_DATA);
     assert_true(str_eq(chunk.bytes, STR("upload")));
+}
+
+static void nothing_of_an_upload_is_read_that_finds_no_room(void **state)
+{
+    static struct spool_quota quota;
+
+    static const struct {
+        const char *name, *directives;
+        int64_t quota_max, used;
+        int status; // 0: it is read
+    } CASES[] = {
+        {"never, of the app", "", PLAY_BIG_BYTES - 1, 0, 413},
+        {"never, of all", "spool_max 100k;", 0, 0, 413},
+        {"not now", "", PLAY_BIG_BYTES, 1, 503},
+        {"just so", "", PLAY_BIG_BYTES, 0, 0},
+        {"no quota", "", 0, 1, 0},
+    };
+
+    char *upload = mem_alloc(PLAY_BIG_BYTES + 1);
+    memset(upload, 'u', PLAY_BIG_BYTES);
+    play_close_case(state);
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        play_open_case(state);
+        char config[256];
+        (void)snprintf(config, sizeof config, PLAY_CONFIG " %s", CASES[i].directives);
+        stage_config(&play.stage, config);
+        quota.used_bytes = CASES[i].used;
+        play.conf.spool_share = (struct spool_share){&quota, CASES[i].quota_max};
+        (void)play_add_line();
+        play_ask("POST", upload);
+        if (CASES[i].status) {
+            struct body_chunk chunk;
+            play_turns();
+            assert_int_equal(body_pull(play.client.ex->req.body, PLAY_BIG_BYTES, &chunk),
+                             BODY_DATA);
+            assert_int_equal(chunk.bytes.len, PLAY_BIG_BYTES);
+        } else {
+            for (int turn = 0; turn < PLAY_TURNS_MAX && !play.app.lines[0].taken; turn++)
+                play_turn_for(100);
+            assert_true(play.app.lines[0].taken);
+        }
+        if (play.client.status != CASES[i].status)
+            fail_msg("%s: %d", CASES[i].name, play.client.status);
+        play_end_exchange();
+        assert_int_equal(quota.used_bytes, CASES[i].used);
+        play_close_case(state);
+    }
+    mem_free(upload);
+    stage_config(&play.stage, PLAY_CONFIG);
+    play_open_case(state);
 }
 
 static void an_answer_before_the_upload_was_read(void **state)
@@ -181,6 +232,7 @@ int main(void)
     static const struct CMUnitTest TESTS[] = {
         PLAY_CASE(an_upload_comes_whole),
         PLAY_CASE(nothing_of_an_upload_is_read_for_a_full_queue),
+        PLAY_CASE(nothing_of_an_upload_is_read_that_finds_no_room),
         PLAY_CASE(an_answer_before_the_upload_was_read),
         PLAY_CASE(a_body_that_is_passed_on_as_it_comes),
         PLAY_CASE(a_body_that_breaks_off_on_its_way),
