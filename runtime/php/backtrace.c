@@ -20,7 +20,10 @@
 
 #include "php_runtime.h"
 
-#define FRAMES_MAX 30
+// Of a deep recursion the innermost and the outermost frames are shown.
+#define INNER_MAX  24
+#define OUTER_MAX  6
+#define WALK_MAX   1000000 // frames; what is behind them is not looked for
 #define LINE_BYTES 600
 #define NAME_BYTES 250 // of a file, a class, a function
 
@@ -151,13 +154,39 @@ static void on_fault(int signal)
     siglongjmp(way_out, 1);
 }
 
+// "... 975 more frames"
+static void put_left_out(struct line *l, uint32_t count, bool is_all)
+{
+    put_text(l, is_all ? "... " : "... more than ");
+    put_number(l, count);
+    put_text(l, count == 1 ? " more frame" : " more frames");
+    flush(l);
+}
+
 static void put_frames(struct line *l, const struct registers *now)
 {
+    static const zend_execute_data *outer[OUTER_MAX]; // the last ones, in turn
     uint32_t number = 0;
     const zend_execute_data *frame = EG(current_execute_data);
-    for (; frame && number < FRAMES_MAX; frame = frame->prev_execute_data)
-        if (frame->func)
-            put_frame(l, number++, frame, now);
+    for (; frame && number < WALK_MAX; frame = frame->prev_execute_data) {
+        if (!frame->func)
+            continue;
+        if (number < INNER_MAX)
+            put_frame(l, number, frame, now);
+        else
+            outer[number % OUTER_MAX] = frame;
+        number++;
+    }
+    if (number <= INNER_MAX)
+        return;
+    uint32_t left = number - INNER_MAX;
+    uint32_t shown = left < OUTER_MAX ? left : OUTER_MAX;
+    if (frame)
+        shown = 0; // they are not the outermost
+    if (left > shown)
+        put_left_out(l, left - shown, !frame);
+    for (uint32_t at = number - shown; at < number; at++)
+        put_frame(l, at, outer[at % OUTER_MAX], now);
 }
 
 static void on_signal(int signal, siginfo_t *info, void *context)

@@ -203,6 +203,29 @@ def test_stuck_script_says_where_it_is(hello):
     assert hello.get("/hello.php").status == 200
 
 
+# How many frames; the line between the innermost and the outermost.
+@pytest.mark.parametrize("count, left_out", [
+    (30, None), (31, "... 1 more frame"), (100_000, "... 99970 more frames"), (1_000_003, "... more than 999976 more frames"),
+], ids=str)
+def test_deep_recursion_shows_both_ends(hello, count, left_out):
+    hello.file("deep.php", """<?php
+        function dig($n) { return $n ? dig($n - 1) : posix_kill(getmypid(), 12); }
+        ini_set('memory_limit', -1);
+        echo dig($_GET['count'] - 3);""")
+    hello.php("workers 1..1;")
+    assert hello.get(f"/deep.php?count={count}").text == "1"
+    assert hello.get("/hello.php").status == 200
+    script = f"{hello.www}/deep.php"
+    shown = ["PHP is here:", "#0 PHP in posix_kill()"] + [f"#{i} {script}:2 in dig()" for i in range(1, 24)]
+    if left_out:
+        shown.append(left_out)
+    if count < 1_000_000:
+        shown += [f"#{i} {script}:2 in dig()" for i in range(count - 6, count - 1)] + [f"#{count - 1} {script}:4"]
+    told = wait.until(lambda: len(lines := re.findall(r"app\.output .*?(PHP is here:|#\d[^\"]*|\.\.\. [^\"]*)", hello.stderr.text()))
+                      >= len(shown) and lines, 10, "the stack is in the log")
+    assert told == shown
+
+
 # What computes without a call notes no place of its own: name, script, the line, the function ("": the file itself), who
 # called it.
 SPINS = {
