@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "core/exchange.h"
 #include "feature/password.h"
+#include "feature/password_cost.h"
 #include "http/basic_auth.h"
 #include "log/log.h"
 #include "os/file.h"
@@ -115,7 +116,7 @@ static void read_users(struct exchange *ex, struct password_file *file, struct s
         struct str hash;
         enum basic_auth_line kind = basic_auth_line(str_cut(&text, '\n'), &name, &hash);
         line++;
-        if (kind == BASIC_AUTH_USER && password_is_known(hash)) {
+        if (kind == BASIC_AUTH_USER && password_is_known(hash) && password_cost_is_bearable(hash)) {
             // The first line of a name counts, as with those who wrote such files before.
             if (!map_find(&file->users, name))
                 add_user(file, name, hash);
@@ -125,8 +126,8 @@ static void read_users(struct exchange *ex, struct password_file *file, struct s
     }
     if (bad_count) {
         log_warn(exchange_scope(ex), "auth.bad_line",
-                 "%s:%u: not user:hash with a kind of hash that is known, and %u further lines; "
-                 "nobody can log in with them",
+                 "%s:%u: not user:hash with a kind of hash that is known and takes seconds at "
+                 "most, and %u further lines; nobody can log in with them",
                  file->path.ptr, bad_line, bad_count - 1);
     }
 }

@@ -79,6 +79,18 @@ def test_lines_that_let_nobody_in_are_told(members):
     assert members.get("/in/", basic("bob", "hunter2")).status == 200
 
 
+def test_hashes_that_would_take_hours_let_nobody_in(members):
+    """Who may write such a file must not take the threads that check for all sites."""
+    members.file(members.users, "".join(f"u{i}:{h}\n" for i, h in enumerate([
+        "$2y$31$abcdefghijklmnopqrstuuxJ0LMPEBMaeJD3o6rMJ9cMBoHJGo1hS", f"$6$rounds=999999999$saltsalt${'x' * 86}", "$y$jFT$salt$" + "x" * 43]))
+        + f"bob:{hash_of('hunter2')}\n")
+    for name in ("u0", "u1", "u2", "eve"):
+        for _ in range(4):
+            assert members.get("/in/", basic(name, "secret")).status == 401
+    members.stderr.wait(r"auth\.bad_line .*users:1: .*seconds at most, and 2 further lines")
+    assert members.get("/in/", basic("bob", "hunter2")).status == 200
+
+
 def test_many_at_once(members):
     with members.connect() as one, members.connect() as two:
         for _ in range(20):

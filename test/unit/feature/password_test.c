@@ -3,6 +3,8 @@
 // passwd) and others.
 #include "feature/password.h"
 
+#include "feature/password_cost.h"
+
 // cmocka.h needs the three headers before it.
 // clang-format off
 #include <setjmp.h>
@@ -88,11 +90,59 @@ static void nothing_makes_a_bad_hash(void **state)
     assert_false(password_check(str_n("secret\0x", 8), str_c(PAIRS[0].hash)));
 }
 
+static void what_costs_too_much_is_known_before(void **state)
+{
+    (void)state;
+
+    static const struct {
+        const char *hash;
+        bool is_bearable;
+    } CASES[] = {
+        {"$2y$04$x", true},
+        {"$2b$15$x", true},
+        {"$2b$16$x", false},
+        {"$2a$31$x", false},
+        {"$2y$", true}, // no hash at all, so no work
+        {"$6$salt$x", true},
+        {"$6$rounds=5000000$salt$x", true},
+        {"$6$rounds=5000001$salt$x", false},
+        {"$5$rounds=999999999$salt$x", false},
+        {"$5$rounds=99999999999999999999$salt$x", false},
+        {"$5$rounds=x$salt$x", false},
+        {"$1$salt$x", true},
+        {"$apr1$salt$x", true},
+        {"{SHA}x", true},
+        {"$y$j75$salt$x", true},   // crypt_gensalt's count 1
+        {"$y$j9T$salt$x", true},   // 5, usual
+        {"$y$jDT$salt$x", true},   // 9: 256 MiB
+        {"$y$jET$salt$x", false},  // 10
+        {"$y$jFT$salt$x", false},  // 11
+        {"$y$jzz$salt$x", false},  // more than there is
+        {"$y$j9T0$salt$x", false}, // ten times as often
+        {"$y$", false},
+        {"$gy$j9T$salt$x", true},
+        {"$gy$jFT$salt$x", false},
+        {"$7$CU..../....salt$x", true}, // usual
+        {"$7$EU..../....salt$x", true},
+        {"$7$FU..../....salt$x", false},
+        {"$7$CU..../1...salt$x", false},
+        {"$7$CUz.../....salt$x", false},
+        {"$7$", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
+        if (password_cost_is_bearable(str_c(CASES[i].hash)) != CASES[i].is_bearable)
+            fail_msg("%s", CASES[i].hash);
+    for (size_t i = 0; i < ARRAY_LEN(PAIRS); i++)
+        assert_true(password_cost_is_bearable(str_c(PAIRS[i].hash)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passwords_make_their_hashes),
         cmocka_unit_test(nothing_makes_a_bad_hash),
+        cmocka_unit_test(what_costs_too_much_is_known_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
