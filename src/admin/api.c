@@ -128,13 +128,6 @@ static void post_stop(struct exchange *ex)
         refuse(ex, 400, "now=0 or now=1 was expected");
 }
 
-static void answer_done(struct exchange *ex)
-{
-    json_t *root = json_object();
-    json_object_set_new(root, "done", json_true());
-    answer_json(ex, 200, root);
-}
-
 static void post_restart(struct exchange *ex)
 {
     struct str app;
@@ -146,9 +139,6 @@ static void post_restart(struct exchange *ex)
     switch (pool_restart(app)) {
     case POOL_RESTART_UNKNOWN:
         refuse(ex, 404, "there is no such app; `godwit apps`, or /api/apps, lists them");
-        break;
-    case POOL_RESTART_DONE:
-        answer_done(ex);
         break;
     case POOL_RESTART_BEGUN:
         begin_wait(ex, API_RESTART)->app = app;

@@ -139,10 +139,13 @@ static uint64_t retire_idle(struct pool *p, uint64_t now_us)
     return next_us;
 }
 
-// A changed app proves with one worker that it starts, before the old ones go.
+// A changed app proves with one worker that it starts, before the old ones go. Without old ones the
+// next request tells, unless somebody waits for the outcome of a restart.
 static bool needs_proof(const struct pool *p)
 {
-    if (p->proved == p->generation || pool_state_usable(p) == 0)
+    if (p->proved == p->generation)
+        return false;
+    if (pool_state_usable(p) == 0 && p->restart != POOL_RESTART_PROVING)
         return false;
     list_foreach(&p->workers, struct pool_worker, node, w)
         if (w->generation == p->generation && w->state == POOL_WORKER_STARTING)

@@ -33,6 +33,14 @@ static void copy_worker(const struct pool_worker *w, uint64_t now_us,
     };
 }
 
+// In how many milliseconds a start that has failed, or a restart, is tried again; 0: it is not.
+static uint64_t retry_in_ms(const struct pool *p, uint64_t now_us)
+{
+    uint64_t retry_ms = since_ms(p->retry_us, now_us);
+    uint64_t restart_ms = since_ms(p->restart_us, now_us);
+    return retry_ms && (!restart_ms || retry_ms < restart_ms) ? retry_ms : restart_ms;
+}
+
 static void copy_pool(const struct pool *p, uint64_t now_us, struct arena *a,
                       struct pool_report *out)
 {
@@ -46,13 +54,13 @@ static void copy_pool(const struct pool *p, uint64_t now_us, struct arena *a,
         .starting = p->counts[POOL_WORKER_STARTING],
         .generation = p->generation,
         .served = p->served,
-        .restarting = p->restart != POOL_RESTART_NONE,
+        .restarting = p->restart != POOL_RESTART_NONE || p->restart_us,
         .worn = p->worn,
         .held_by = str_c(p->held_by ? p->held_by : ""),
         .spool_bytes = (uint64_t)atomic_load_explicit(&p->spool.used_bytes, memory_order_relaxed),
         .start_ms = p->start_us / 1000,
         .failures_in_row = p->failures,
-        .retry_in_ms = since_ms(p->retry_us, now_us),
+        .retry_in_ms = retry_in_ms(p, now_us),
         .info = p->info ? arena_dup(a, str_c(p->info)) : STR(""),
     };
     if (oldest)

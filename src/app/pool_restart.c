@@ -7,7 +7,8 @@
 //
 // The keeper is told to use a new spawner in between, and to keep the old one: whatever starts
 // after that has the new code. If that cannot start, the old spawner is the app's again, and its
-// workers are what is wanted.
+// workers are what is wanted. An app without workers starts one for the proof alone: who asks for a
+// restart wants to know that the new code serves.
 #include "app/pool_restart.h"
 
 #include "app/pool_state.h"
@@ -18,12 +19,8 @@ enum pool_restart pool_restart(struct str app)
     pool_state_lock();
     struct pool *p = map_find(&pool_state.by_name, app);
     if (p && p->in_force && p->generation) {
-        bool has_workers = pool_state_usable(p) + p->counts[POOL_WORKER_STARTING] > 0;
-        how = has_workers ? POOL_RESTART_BEGUN : POOL_RESTART_DONE;
-        if (has_workers)
-            p->restart = POOL_RESTART_WANTED;
-        else if (p->may_have_spawner)
-            pool_state_order(POOL_ORDER_APP_IDLE, p->endpoint.name, 0);
+        how = POOL_RESTART_BEGUN;
+        p->restart = POOL_RESTART_WANTED;
         p->restart_us = 0;
         pool_state_due(0);
     }
@@ -46,11 +43,6 @@ bool pool_restart_step(struct pool *p)
     p->failures = 0;
     p->retry_us = 0;
     pool_state_order(POOL_ORDER_RENEW, p->endpoint.name, 0);
-    // Those that were left may have gone meanwhile: then the next request starts new ones.
-    if (pool_state_usable(p) == 0 && p->queue.count == 0) {
-        p->proved = p->generation;
-        pool_restart_proved(p);
-    }
     return true;
 }
 

@@ -13,7 +13,6 @@ struct pool;
 
 enum pool_restart {
     POOL_RESTART_UNKNOWN, // there is no such app
-    POOL_RESTART_DONE,    // it had no workers
     POOL_RESTART_BEGUN    // the outcome is told: pool_link.restarted
 };
 

@@ -80,9 +80,23 @@ def test_unknown_app(app):
 
 
 def test_app_without_workers(app):
-    app.php("workers 0..2;")
-    app.control("restart", "_")
-    assert app.get("/hello.php").status == 200
+    """One is started as the proof, and told about when it does not start."""
+    loads = app.file(str(app.base / "preload.php"), "<?php class Preloaded {}")
+    app.php(f"workers 0..2; ini opcache.preload {loads};")
+    assert pids(app) == set()
+    assert "has new workers" in app.control("restart", "_").stdout
+    assert len(pids(app)) == 1
+    app.file(str(app.base / "preload.php"), "<?php throw new Exception('of the new code');")
+    for worker in app.app()["workers"]:
+        os.kill(worker["pid"], 9)
+    wait.until(lambda: app.app()["workers"] == [], 5, "no worker")
+    done = app.control("restart", "_", check=False)
+    assert done.returncode == 1 and "of the new code" in done.stderr
+    assert "has new workers" not in done.stdout
+    found = app.app()
+    assert found["restarting"] and 0 < found["last_failure"]["next_try_ms"] <= 10000
+    assert app.stderr.text().count("app.restarted") == 1
+    assert app.get("/hello.php").status == 200  # the old code is still loaded
 
 
 @pytest.mark.parametrize("place,directive", [("tmp", ""), ("app/tmp", "directory %(base)s/app;")])

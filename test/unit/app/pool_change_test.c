@@ -359,7 +359,6 @@ static void a_restart_proves_before_the_old_ones_leave(void **state)
 {
     (void)state;
     assert_int_equal(pool_restart(STR("nobody")), POOL_RESTART_UNKNOWN);
-    assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_DONE); // it has no workers
     play_ask(&play.clients[0]);
     play_ask(&play.clients[1]);
     play_look();
@@ -401,6 +400,60 @@ static void a_restart_proves_before_the_old_ones_leave(void **state)
     play_ready(&play.processes[5]);
     assert_int_equal(play.restarted, 2);
     assert_true(play_has_left(&play.processes[4]));
+}
+
+// Who asks is told whether the new code starts, also when nobody has asked the app for long.
+static void a_restart_without_workers_proves_as_well(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
+    play_look();
+    assert_int_equal(play.renewals, 1);
+    assert_int_equal(play.starts, 1);
+    assert_int_equal(play.restarted + play.not_restarted, 0);
+    play_start_fails(&play.processes[0], "syntax error");
+    assert_int_equal(play.not_restarted, 1);
+    assert_int_equal(play.starts, 1); // nobody waits
+    play_pass(POOL_BACKOFF_MAX_US / 2);
+    assert_true(play_report(&a)->restarting);
+    assert_int_equal(play_report(&a)->retry_in_ms, POOL_BACKOFF_MAX_US / 2000);
+    play_pass(POOL_BACKOFF_MAX_US / 2);
+    assert_int_equal(play.starts, 2);
+    assert_int_equal(play.restarted, 0); // not before it is proved
+    play_ready(&play.processes[1]);
+    assert_int_equal(play.restarted, 1);
+    assert_false(play_report(&a)->restarting);
+    play_pass(play_settings().idle_us);
+    assert_true(play_has_left(&play.processes[1]));
+    assert_int_equal(play_end(&play.processes[1], 0), POOL_EXIT_WANTED);
+    assert_int_equal(play.starts, 2);
+    arena_done(&a);
+}
+
+// The old ones may go between the order and the start of the new one.
+static void a_restart_that_loses_the_old_ones_proves_on(void **state)
+{
+    (void)state;
+    struct pool_settings set = play_settings();
+    set.workers_max = 1;
+    play_commit(set);
+    play_ask(&play.clients[0]);
+    play_look();
+    play_ready(&play.processes[0]);
+    play_give(&play.clients[0], SLOT_BROKEN);
+    play_ask(&play.clients[0]);
+    play_ask(&play.clients[1]);
+    assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
+    play_look();
+    assert_int_equal(play.starts, 2); // beside one that retires
+    play_start_fails(&play.processes[1], "syntax error");
+    assert_int_equal(play.not_restarted, 1);
+    assert_int_equal(play_end(&play.processes[0], 0), POOL_EXIT_WANTED);
+    assert_int_equal(play.starts, 3); // of the old code, for who waits
+    play_ready(&play.processes[2]);
+    assert_ptr_equal(play_process_of(&play.clients[0]), &play.processes[2]);
+    assert_int_equal(play.restarted, 0);
 }
 
 static void a_change_while_a_restart_is_proved_goes_on(void **state)
@@ -493,6 +546,8 @@ int main(void)
         PLAY_CASE(new_workers_count_before_they_are_measured),
         PLAY_CASE(a_change_rolls),
         PLAY_CASE(a_restart_proves_before_the_old_ones_leave),
+        PLAY_CASE(a_restart_without_workers_proves_as_well),
+        PLAY_CASE(a_restart_that_loses_the_old_ones_proves_on),
         PLAY_CASE(a_change_while_a_restart_is_proved_goes_on),
         PLAY_CASE(a_removed_app_serves_what_waits),
         PLAY_CASE(without_a_keeper_nobody_waits_for_a_start),
