@@ -215,6 +215,7 @@ static void run_request(struct godwit_app_request *req)
     zend_first_try
     {
         SG(sapi_headers).http_response_code = 200;
+        EG(exit_status) = 0; // PHP leaves that of the last script
         // Before PHP starts the request: session.auto_start and uploads use relative paths too.
         workdir_enter(godwit_app_script_file(req).ptr);
         settings_apply(req);

@@ -96,6 +96,20 @@ def test_php_calls_itself_directly(site):
     assert direct > 1000, "a stub is a jump to an address, in place of one by a slot"
 
 
+def test_a_fatal_error_is_not_the_next_script_s(site):
+    """A script that has gone when it ends has answered all the same, and a copy that exits without a word says 0."""
+    (site.www).chmod(0o777)
+    site.file("fatal.php", "<?php no_such_function();")
+    site.file("goes.php", "<?php echo 'my answer'; unlink(__FILE__);")
+    site.file("copy.php", "<?php $copy = pcntl_fork(); if (!$copy) exit; pcntl_waitpid($copy, $status); echo $status >> 8;")
+    with site.connect() as c:
+        assert c.get("/fatal.php").status == 500
+        answer = c.get("/goes.php")
+        assert (answer.status, answer.text) == (200, "my answer")
+        assert c.get("/fatal.php").status == 500
+        assert c.get("/copy.php").text == "0"
+
+
 def test_fork(site):
     """A forked copy of a worker may compute; it answers nobody, and the worker goes on."""
     site.file("fork.php", f"""<?php
