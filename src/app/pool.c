@@ -466,7 +466,7 @@ static void set_in_force(struct pool *p, const struct pool_settings *set)
     p->set.name = p->endpoint.name;
     p->in_force = true;
     if (changed) {
-        p->generation++;
+        p->generation = ++p->generations;
         p->restart_us = 0;
         p->failures = 0;
         p->retry_us = 0;

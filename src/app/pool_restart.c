@@ -39,7 +39,11 @@ bool pool_restart_step(struct pool *p)
     if (p->counts[POOL_WORKER_STARTING] > 0)
         return false;
     p->restart = POOL_RESTART_PROVING;
-    p->restart_generation = ++p->generation;
+    // One that is asked for before the last one has proved itself takes its place.
+    bool is_proving = p->generation == p->restart_generation && p->proved != p->generation;
+    if (!is_proving)
+        p->restart_from = p->generation;
+    p->restart_generation = p->generation = ++p->generations;
     p->failures = 0;
     p->retry_us = 0;
     pool_state_order(POOL_ORDER_RENEW, p->endpoint.name, 0);
@@ -61,7 +65,7 @@ void pool_restart_failed(struct pool *p)
     p->restart = POOL_RESTART_NONE;
     // Unless the settings have changed meanwhile: then there is no way back.
     if (p->generation == p->restart_generation) {
-        p->generation--;
+        p->generation = p->restart_from;
         p->failures = 0;
         p->retry_us = 0;
         p->restart_us = pool_state_now_us() + POOL_BACKOFF_MAX_US;

@@ -135,7 +135,8 @@ struct pool {
     struct list workers;
     uint32_t counts[POOL_WORKER_STATES];
 
-    uint32_t generation;  // counts changes of the digest
+    uint32_t generation;  // of what new workers are; none is ever given to anything else
+    uint32_t generations; // given so far
     uint32_t proved;      // the newest generation of which a worker was ready
     unsigned failures;    // starts in a row
     uint64_t retry_us;    // no start before it
@@ -151,6 +152,7 @@ struct pool {
     enum { POOL_RESTART_NONE, POOL_RESTART_WANTED, POOL_RESTART_PROVING } restart;
 
     uint32_t restart_generation; // that it is to prove
+    uint32_t restart_from;       // the one before it, that it goes back to
     uint64_t restart_us;         // when one that has failed is tried again; 0: not
 
     bool may_have_spawner;

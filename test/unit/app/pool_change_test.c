@@ -479,6 +479,48 @@ static void a_change_while_a_restart_is_proved_goes_on(void **state)
     assert_int_equal(play.renewals, 1);
 }
 
+// What is on its way from a restart that has failed says nothing of the settings that come after.
+static void a_change_after_a_failed_restart_proves_itself(void **state)
+{
+    (void)state;
+    play_ask(&play.clients[0]);
+    play_ask(&play.clients[1]);
+    assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
+    play_look();
+    assert_int_equal(play.starts, 2);
+    play_start_fails(&play.processes[0], "syntax error");
+    assert_int_equal(play.not_restarted, 1);
+    assert_int_equal(play.starts, 3); // as it was before
+    play_ready(&play.processes[2]);
+    struct pool_settings set = play_settings();
+    set.digest = 2;
+    play_commit(set);
+    play_ready(&play.processes[1]); // of the restart
+    play_give(&play.clients[0], SLOT_REUSE);
+    assert_false(play_has_left(&play.processes[2]));
+}
+
+// The second takes the place of the first, and the way back is the same.
+static void a_restart_during_a_restart_goes_back_as_far(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    play_ask(&play.clients[0]);
+    play_look();
+    play_ready(&play.processes[0]);
+    assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
+    play_look();
+    assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
+    play_start_fails(&play.processes[1], "of the first");
+    assert_int_equal(play.not_restarted, 0);
+    play_start_fails(&play.processes[2], "of the second");
+    assert_int_equal(play.not_restarted, 1);
+    assert_false(play_report(&a)->workers[0].outdated);
+    play_pass(POOL_BACKOFF_MAX_US / 2);
+    assert_int_equal(play.starts, 3); // there is nothing to prove
+    arena_done(&a);
+}
+
 static void a_removed_app_serves_what_waits(void **state)
 {
     (void)state;
@@ -549,6 +591,8 @@ int main(void)
         PLAY_CASE(a_restart_without_workers_proves_as_well),
         PLAY_CASE(a_restart_that_loses_the_old_ones_proves_on),
         PLAY_CASE(a_change_while_a_restart_is_proved_goes_on),
+        PLAY_CASE(a_change_after_a_failed_restart_proves_itself),
+        PLAY_CASE(a_restart_during_a_restart_goes_back_as_far),
         PLAY_CASE(a_removed_app_serves_what_waits),
         PLAY_CASE(without_a_keeper_nobody_waits_for_a_start),
     };
