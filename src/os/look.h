@@ -29,7 +29,8 @@ MUST_USE int look_at(const char *path, struct look *out);
 // look_behind tells what a descriptor is open on. 0 or -errno.
 MUST_USE int look_behind(int fd, struct look *out);
 
-// look_open opens a file to read; a pipe put in its place cannot hold us up. Descriptor or -errno.
+// look_open opens a file to read; a pipe put in its place cannot hold us up, and links into a
+// process, such as /proc/self/fd/1, are -ELOOP. Descriptor or -errno.
 MUST_USE int look_open(const char *path);
 
 // look_list calls fn for each name in directory `path` but "." and "..", in no order. `is_dir` is

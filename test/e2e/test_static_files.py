@@ -168,6 +168,18 @@ def begin(godwit, target: str) -> tuple:
     return c, length, c._take(1000)
 
 
+def test_links_into_the_server_itself(godwit):
+    """What the server has open, such as bodies of requests to other sites, is not for who can make a link."""
+    godwit.file("index.html", "home")
+    (godwit.www / "fd").symlink_to("/proc/self/fd")
+    (godwit.www / "log.txt").symlink_to("/proc/self/fd/2")
+    godwit.simple("file_check 0;")
+    for target in ["/log.txt"] + [f"/fd/{i}" for i in range(40)]:
+        assert godwit.get(target).status in (403, 404), target
+    assert godwit.get("/fd/2").status == 403
+    assert godwit.get("/").text == "home"
+
+
 def test_a_file_that_grows(godwit):
     data = os.urandom(LARGE)
     path = godwit.file("a.bin", data)
