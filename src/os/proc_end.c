@@ -60,7 +60,11 @@ enum proc_end proc_end(int pidfd, pid_t pid, int *out_status)
 {
     struct pollfd entry = {.fd = pidfd, .events = POLLIN};
     int status = 0;
-    if (poll(&entry, 1, 0) == 0)
+    int ready;
+    do
+        ready = poll(&entry, 1, 0);
+    while (ready < 0 && errno == EINTR);
+    if (ready <= 0) // a failure tells nothing of the process
         return PROC_END_NOT_YET;
     // The row was its own if its number still is.
     bool is_known = read_row(pid, &status) && proc_kill(pidfd, 0) == 0;
