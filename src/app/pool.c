@@ -3,11 +3,9 @@
 // keeper reports. Decisions in time are in pool_look.c, the states of a worker in pool_worker.c.
 #include "app/pool.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "app/pool_busy.h"
 #include "app/pool_look.h"
@@ -623,9 +621,10 @@ enum pool_exit pool_exited(struct str app, uint32_t id, int status, int32_t *out
     *out_pid = w->slot.worker_pid;
     enum pool_worker_state state = w->state;
     bool parted = state == POOL_WORKER_RETIRING || state == POOL_WORKER_DETACHED;
-    bool termed =
-        w->closing == POOL_WORKER_TERMED && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
-    bool wanted = w->killed || termed || (parted && (status == 0 || status == IPC_STATUS_UNKNOWN));
+    // Over a request no end is a good one; but how it takes our SIGTERM is its own affair.
+    bool over_request = w->closing == POOL_WORKER_CLOSED || w->closing == POOL_WORKER_ENDING;
+    bool good = parted && !over_request && (status == 0 || status == IPC_STATUS_UNKNOWN);
+    bool wanted = w->killed || w->closing == POOL_WORKER_TERMED || good;
     if (state == POOL_WORKER_BUSY)
         end_conversation(w);
     else

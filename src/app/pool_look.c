@@ -87,7 +87,7 @@ static uint64_t end_time_of(struct pool *p, struct pool_worker *w, uint64_t now_
 // killed.
 static uint64_t end_closed(struct pool *p, struct pool_worker *w, uint64_t now_us)
 {
-    w->closing = POOL_WORKER_TERMED;
+    w->closing = POOL_WORKER_ENDING;
     pool_state_term(p, &w->slot);
     return now_us + POOL_TERM_US;
 }
@@ -101,8 +101,8 @@ static uint64_t kill_overdue(struct pool *p, uint64_t now_us)
         if (w->kill_us <= now_us && w->closing == POOL_WORKER_CLOSED)
             w->kill_us = end_closed(p, w, now_us);
         if (w->kill_us <= now_us) {
-            if (w->closing == POOL_WORKER_TERMED)
-                pool_state_closed(p, w->slot.worker_pid);
+            if (w->closing != POOL_WORKER_NOT_CLOSED)
+                pool_state_closed(p, w->slot.worker_pid, w->closing == POOL_WORKER_TERMED);
             w->kill_us = POOL_NEVER;
             w->killed = true;
             pool_state_order(POOL_ORDER_KILL, p->endpoint.name, w->slot.worker_id);
@@ -278,6 +278,16 @@ static void tell_restarted(const struct pool_order *order, const char *scope)
         link->restarted(link->arg, order->app, ok, order->text);
 }
 
+static void note_termed(const struct pool_order *order)
+{
+    pool_state_lock();
+    struct pool *p = map_find(&pool_state.by_name, order->app);
+    struct pool_worker *w = p ? pool_worker_find(p, order->worker_id) : NULL;
+    if (w)
+        w->closing = POOL_WORKER_TERMED;
+    pool_state_unlock();
+}
+
 // Its end may be on its way from the keeper.
 static void term_closed(const struct pool_order *order, const char *scope)
 {
@@ -289,6 +299,7 @@ static void term_closed(const struct pool_order *order, const char *scope)
              "worker %d has closed its connection over a request and has not ended: SIGTERM is "
              "sent",
              (int)order->pid);
+    note_termed(order);
     link->signal(link->arg, order->worker_id, SIGTERM);
 }
 

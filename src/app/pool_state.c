@@ -118,13 +118,13 @@ void pool_state_timeout(const struct pool *p, int32_t pid)
     order_text(POOL_ORDER_TIMEOUT, p->endpoint.name, str_n(text, (size_t)len));
 }
 
-void pool_state_closed(const struct pool *p, int32_t pid)
+void pool_state_closed(const struct pool *p, int32_t pid, bool termed)
 {
     char text[128];
     int len = snprintf(text, sizeof text,
-                       "worker %d, which closed its connection, did not end by SIGTERM within %d "
-                       "ms and is killed",
-                       (int)pid, POOL_TERM_US / 1000);
+                       "worker %d, which closed its connection, %s within %d ms and is killed",
+                       (int)pid, termed ? "did not end by SIGTERM" : "began to end, is not gone",
+                       POOL_TERM_US / 1000);
     ASSERT(len >= 0 && (size_t)len < sizeof text);
     order_text(POOL_ORDER_CLOSED, p->endpoint.name, str_n(text, (size_t)len));
 }

@@ -64,7 +64,8 @@ enum { POOL_TICKET_NONE, POOL_TICKET_QUEUED, POOL_TICKET_GRANTED, POOL_TICKET_FA
 enum pool_worker_closing {
     POOL_WORKER_NOT_CLOSED,
     POOL_WORKER_CLOSED, // most such workers just end
-    POOL_WORKER_TERMED  // was sent SIGTERM; kill_us ends that
+    POOL_WORKER_ENDING, // is about to be sent SIGTERM, or needs none; kill_us ends that
+    POOL_WORKER_TERMED  // was sent SIGTERM, however it ends now
 };
 
 // What a worker has done since it was started.
@@ -251,7 +252,7 @@ void pool_state_timeout(const struct pool *p, int32_t pid);
 void pool_state_term(const struct pool *p, const struct slot *slot);
 
 // pool_state_closed queues the message that such a one has not ended and is killed.
-void pool_state_closed(const struct pool *p, int32_t pid);
+void pool_state_closed(const struct pool *p, int32_t pid, bool termed);
 
 // pool_state_restarted queues the outcome of a restart.
 void pool_state_restarted(const struct pool *p, bool ok, struct str text);

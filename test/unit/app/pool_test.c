@@ -382,7 +382,10 @@ static void a_worker_that_closes_over_a_request(void **state)
     } CASES[] = {
         {false, 0, 0, SIGSEGV, POOL_EXIT_UNEXPECTED},
         {false, 1, POOL_CLOSED_US, SIGTERM, POOL_EXIT_WANTED},
-        {false, 1, POOL_CLOSED_US, SIGSEGV, POOL_EXIT_UNEXPECTED},
+        {false, 1, POOL_CLOSED_US, 3 << 8, POOL_EXIT_WANTED}, // it may handle SIGTERM
+        {false, 0, 0, 0, POOL_EXIT_UNEXPECTED},               // the request has no answer
+        {true, 0, POOL_CLOSED_US, 0, POOL_EXIT_UNEXPECTED},
+        {true, 0, POOL_CLOSED_US + POOL_TERM_US, SIGKILL, POOL_EXIT_WANTED},
         {true, 0, POOL_CLOSED_US, SIGTERM << 8, POOL_EXIT_UNEXPECTED},
         {false, 1, POOL_CLOSED_US + POOL_TERM_US, SIGKILL, POOL_EXIT_WANTED},
     };
