@@ -75,7 +75,8 @@ static void close_body(struct body *body)
 {
     struct limit_body *l = CONTAINER_OF(body, struct limit_body, body);
     loop_timer_stop(&l->timer);
-    limit_rate_refund(l->key, cost_us(l, l->reserved_bytes));
+    if (l->reserved_bytes > 0)
+        limit_rate_refund(l->key, cost_us(l, l->reserved_bytes));
     body_close(l->inner);
     l->inner = NULL;
 }
