@@ -11,8 +11,10 @@
 #include "php_runtime.h"
 
 #define STATUS_LINE_BYTES 256 // a longer reason is left out
+#define STATUS_NONE       (-1)
 
 static char *cookie; // of the request at hand, in engine memory; NULL: not asked yet, or absent
+static int told_status = STATUS_NONE; // of the request at hand, once its head was sent
 
 static int on_startup(sapi_module_struct *module)
 {
@@ -150,7 +152,14 @@ static int on_send_headers(sapi_headers_struct *headers)
     struct head head = {.req = engine_request()};
     if (!head.req || SG(request_info).no_headers)
         return SAPI_HEADER_SENT_SUCCESSFULLY;
-    godwit_app_status(head.req, headers->http_response_code);
+    // PHP comes again when a callback for headers has written something. Only the status may be
+    // another one by then.
+    bool is_repeated = told_status != STATUS_NONE;
+    if (told_status != headers->http_response_code)
+        godwit_app_status(head.req, headers->http_response_code);
+    told_status = headers->http_response_code;
+    if (is_repeated)
+        return SAPI_HEADER_SENT_SUCCESSFULLY;
     bool is_whole = has_room(headers);
     send_reason(&head, headers);
     send_part(&head, headers, is_whole ? PART_ALL : PART_VITAL);
@@ -211,6 +220,7 @@ void sapi_litespeed_request_free(void)
 {
     // The engine has freed its memory with the request.
     cookie = NULL;
+    told_status = STATUS_NONE;
     SG(request_info).content_type = NULL;
 }
 

@@ -245,6 +245,7 @@ ACCEPTED_ANSWERS = [
     ("status header", "status|fields", "means the status, as in CGI"),
     ("status header of .*", "fields", "is no header of the answer, as in CGI"),
     ("space before colon", "status|fields|body", "the space is taken away; Apache refuses the whole answer"),
+    ("callback that writes, with type", "fields", "the script's type stays; Apache falls back to the default one"),
     ("virtual", "body", "sub-requests are Apache's own"),
 ]
 

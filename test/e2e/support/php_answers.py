@@ -91,6 +91,16 @@ ANSWERS = {
     "apache_response_headers": "header('X-A: 1'); header('X-B: 2'); echo json_encode(apache_response_headers()['X-B'] ?? null);",
     "callback": "header_register_callback(function () { header('X-A: late'); header_remove('X-B'); }); header('X-B: 1'); echo 'x';",
     "callback that exits": "header_register_callback(function () { header('X-A: late'); exit; }); echo 'x';",
+    "callback that exits with text": "header_register_callback(function () { header('X-A: late'); exit('bye'); }); header('X-B: 1'); echo 'x';",
+    "callback that throws": "header_register_callback(function () { throw new Exception; }); header('X-B: 1'); echo 'x';",
+    "callback that writes": "ob_end_clean(); header_register_callback(function () { header('X-A: late'); echo 'in'; header('X-C: 1'); });"
+                            " header('HTTP/1.1 404 Mine'); setcookie('a', '1'); setcookie('b', '2'); echo 'x';",
+    "callback that writes and exits": "ob_end_clean(); header_register_callback(function () { echo 'in'; exit('bye'); });"
+                                      " header('X-B: 1'); echo 'x';",
+    "callback that writes, with type": "ob_end_clean(); header_register_callback(function () { echo 'in'; }); header('Content-Type: text/css'); echo 'x';",
+    "callback that writes, then status": "ob_end_clean(); header_register_callback(function () { echo 'in'; http_response_code(404); });"
+                                         " header('HTTP/1.1 403 Mine'); echo 'x';",
+    "callback that flushes": "ob_end_clean(); header_register_callback(function () { flush(); header('X-A: 1'); }); echo 'x';",
     "callback without output": "header_register_callback(function () { http_response_code(404); });",
     "buffer cleaned": "ob_start(); echo 'a'; ob_end_clean(); echo 'b';",
     "buffer with callback": "ob_start(fn($s) => strtoupper($s)); echo 'abc';",
