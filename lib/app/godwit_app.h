@@ -56,7 +56,8 @@ struct godwit_app_hooks {
      * ends with that exit status; say why on descriptor 2. */
     int (*preload)(void *arg);
 
-    /* describe returns a JSON object for "godwit apps", valid until the next call. */
+    /* describe returns a JSON object for "godwit apps", valid until the next call. The path of the
+     * program is added to it unless it has a member "program". */
     const char *(*describe)(void *arg);
 
     /* boot runs once in each worker, before its first request: open connections here. Non-zero as

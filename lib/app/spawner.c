@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/buf.h"
 #include "board.h"
 #include "minder.h"
 #include "os/fd.h"
@@ -38,6 +39,7 @@
 #include "worker.h"
 
 #define GO         'g'
+#define PATH_BYTES 4096
 #define OUTLIVE_MS 4000 // for the workers of a keeper that has died; as long as their grace time
 #define MINDED_MS  3000 // the same for a minded one: its minder kills it, and must be there still
 
@@ -265,13 +267,35 @@ static bool give_birth(struct spawner *s, const struct ipc_msg *order, int error
     return false;
 }
 
+// Appends this program's path as the first member of a JSON object; what stands behind it may say
+// another one.
+static void put_program(struct buf *out)
+{
+    char path[PATH_BYTES];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path);
+    if (len <= 0 || (size_t)len == sizeof path)
+        return;
+    for (ssize_t i = 0; i < len; i++)
+        if (path[i] <= ' ' || path[i] > '~' || strchr("\"\\", path[i]))
+            return; // JSON would want it written in another way
+    buf_fmt(out, "\"program\":\"%.*s\"", (int)len, path);
+}
+
 static int say_hello(struct spawner *s)
 {
-    const char *text = s->hooks->describe ? s->hooks->describe(s->hooks->arg) : NULL;
-    struct ipc_msg hello = {.type = IPC_HELLO, .text = str_c(text ? text : "{}")};
-    if (hello.text.len > IPC_TEXT_MAX)
-        hello.text = STR("{}");
-    return tell(s, &hello, FD_NONE);
+    const char *said = s->hooks->describe ? s->hooks->describe(s->hooks->arg) : NULL;
+    struct str text = str_c(said && *said == '{' ? said : "{}");
+    struct buf whole = {.ceiling_bytes = IPC_TEXT_MAX};
+    struct buf program = {0};
+    put_program(&program);
+    const char *between = buf_len(&program) && text.ptr[1] != '}' ? "," : "";
+    buf_fmt(&whole, "{%.*s%s", STR_ARG(buf_view(&program)), between);
+    bool fits = buf_put(&whole, str_skip(text, 1));
+    struct ipc_msg hello = {.type = IPC_HELLO, .text = fits ? buf_view(&whole) : STR("{}")};
+    int rc = tell(s, &hello, FD_NONE);
+    buf_done(&program);
+    buf_done(&whole);
+    return rc;
 }
 
 // Waits for the keeper's next word; false when the foreign program has ended.

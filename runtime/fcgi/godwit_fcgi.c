@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../lsapi/private_dir.h"
+#include "../lsapi/program_info.h"
 #include "godwit_app.h"
 #include "os/fd.h"
 #include "os/proc.h"
@@ -24,7 +25,6 @@
 #include "wire/fcgi.h"
 
 #define NAME         "godwit-fcgi: "
-#define PATH_BYTES   4096
 #define FAILED_BYTES 512
 
 struct front {
@@ -146,13 +146,11 @@ static void on_serve(void *arg, struct godwit_app_request *req)
 
 static const char *on_describe(void *arg)
 {
-    static char text[PATH_BYTES + 128];
+    static char text[PROGRAM_INFO_BYTES];
+    char version[PROGRAM_INFO_VERSION_BYTES];
     const struct front *f = arg;
-    const char *path = f->argv[0];
-    bool is_plain = !strpbrk(path, "\"\\"); // else it is left out
-    (void)snprintf(text, sizeof text, "{\"runtime\":\"%s\",\"program\":\"%s\"}",
-                   is_plain ? strrchr(path, '/') + 1 : "fcgi", is_plain ? path : "");
-    return text;
+    program_info_version(f->argv[0], version);
+    return program_info_describe(f->argv[0], version, "fcgi", text);
 }
 
 int main(int argc, char **argv)

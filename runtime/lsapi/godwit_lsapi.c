@@ -24,13 +24,13 @@
 #include "os/fd.h"
 #include "os/proc.h"
 #include "private_dir.h"
+#include "program_info.h"
 #include "spawner.h"
 #include "start.h"
 #include "wire/lsapi.h"
 
 #define SETTINGS_FILE "godwit.ini"
 #define SCAN_VARIABLE "PHP_INI_SCAN_DIR"
-#define VERSION_MAX   64
 // lsphp shows the script in its title: up to this many bytes behind argv[0], whatever is there.
 #define TITLE_ROOM \
  "LSAPI_TITLE_ROOM=................................................................"
@@ -44,7 +44,7 @@ struct host {
     int spare;       // a connection that nobody has asked for yet, FD_NONE: none
     pid_t spare_pid; // who serves it
     char *path;      // of the program
-    char version[VERSION_MAX];
+    char version[PROGRAM_INFO_VERSION_BYTES];
 };
 
 // Reads what stands before the program: entries of an ini file, as they stand there. Its place in
@@ -87,42 +87,11 @@ static const char *const *make_env(struct host *h, bool has_settings)
     return env;
 }
 
-// What the program says of its version; nothing when it says none.
-static void ask_version(struct host *h)
-{
-    static const char *const ENV[] = {"PATH=/usr/bin:/bin", NULL};
-    const char *const argv[] = {h->path, "-v", NULL};
-    int out[2];
-    char text[256] = "";
-    if (fd_pipe(out) < 0)
-        return;
-    pid_t pid = proc_start(&(struct proc_start){.path = h->path,
-                                                .argv = argv,
-                                                .envp = ENV,
-                                                .stdin_fd = FD_NONE,
-                                                .stdout_fd = out[1],
-                                                .stderr_fd = out[1],
-                                                .death_signal = SIGKILL});
-    fd_close(&out[1]);
-    ssize_t len = pid < 0 ? 0 : fd_read(out[0], text, sizeof text - 1);
-    text[len > 0 ? len : 0] = '\0';
-    fd_close(&out[0]);
-    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
-    if (sscanf(text, "PHP %63[0-9A-Za-z.+~-]", h->version) != 1)
-        h->version[0] = '\0';
-}
-
 static const char *describe(void *arg)
 {
-    static char text[512];
+    static char text[PROGRAM_INFO_BYTES];
     const struct host *h = arg;
-    const char *name = strrchr(h->path, '/') + 1;
-    // The path is from the configuration: with characters of JSON in it, it is left out.
-    bool is_plain = !strpbrk(h->path, "\"\\");
-    (void)snprintf(text, sizeof text, "{\"runtime\":\"%s\",\"version\":\"%s\",\"program\":\"%s\"}",
-                   is_plain ? name : "lsapi", h->version, is_plain ? h->path : "");
-    return text;
+    return program_info_describe(h->path, h->version, "lsapi", text);
 }
 
 // Waits for the pid notice; 0 or -errno.
@@ -227,7 +196,7 @@ int main(int argc, char **argv)
     host.path = strdup(argv[at]); // argv is overwritten by the process title
     if (!host.path)
         abort();
-    ask_version(&host);
+    program_info_version(host.path, host.version);
     int status = start_program(&host, argv + at, buf_view(&settings));
     private_dir_close(&host.dir);
     buf_done(&settings);

@@ -10,6 +10,7 @@ import pytest
 
 from support import wait
 from support.http import Connection, format_request
+from support.server import GODWIT
 
 
 @pytest.fixture
@@ -79,6 +80,10 @@ def test_apps(site):
     assert app["queue"]["waiting"] == 0
     assert app["limits"]["workers_max"] == 4
     assert any("embed" in path for path in app["ini"]), "the ini files of the runtime are shown"
+    site.file("version.php", "<?php echo PHP_VERSION;")
+    program = str(GODWIT.parent / "runtime" / "php" / "godwit-php")
+    assert (app["runtime"], app["program"], app["version"]) == ("godwit-php", program, site.get("/version.php").text)
+    assert re.search(rf"^ *program +{re.escape(program)}$", site.control("apps").stdout, re.M)
     wait.until(lambda: all(w["state"] == "idle" for w in site.app()["workers"]), 5, "all idle again")
 
 

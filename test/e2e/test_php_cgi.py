@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """PHP by php-cgi, the last choice: each worker stands before a FastCGI process of its own."""
+import json
 import os
 import signal
 from pathlib import Path
@@ -45,6 +46,7 @@ def test_requests(cgi, godwit):
             ini_get('precision'), getenv('STAGE'), strlen(file_get_contents('php://input'))]);""")
     godwit.file("long.php", "<?php for ($i = 0; $i < 3000; $i++) echo str_repeat('x', 1000);")
     godwit.file("gone.php", "<?php error_log('a word for the log'); header('HTTP/1.1 404 Not Here'); echo 'gone';")
+    godwit.file("version.php", "<?php echo json_encode(PHP_VERSION);")
     godwit.file("early.php", "<?php echo str_repeat('y', 300000); flush(); echo strlen(file_get_contents('php://input'));")
     cgi("ini precision 9; env STAGE test;")
     with godwit.connect(30) as c:
@@ -62,6 +64,7 @@ def test_requests(cgi, godwit):
     godwit.stderr.wait("a word for the log")
     app = godwit.app()
     assert app["runtime"] == f"php-cgi{VERSION}" and app["program"].endswith(f"/php/php-cgi{VERSION}")
+    assert app["version"] == json.loads(godwit.get("/version.php").text)
 
 
 def test_streaming(cgi, godwit):

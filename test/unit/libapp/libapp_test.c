@@ -29,7 +29,10 @@ static void start(const char *const *envp)
     struct ipc_msg hello;
     assert_true(driver_start(&driver, (const char *const[]){program, NULL}, envp));
     assert_true(driver_expect(&driver, IPC_HELLO, &hello, NULL));
-    assert_true(str_starts(hello.text, STR("{\"runtime\":\"lsapi-hello\"")));
+    assert_true(str_starts(hello.text, STR("{\"program\":\"/")));
+    char said[512]; // with a NUL
+    (void)snprintf(said, sizeof said, "%.*s", STR_ARG(hello.text));
+    assert_non_null(strstr(said, "/lsapi-hello\",\"runtime\":\"lsapi-hello\""));
 }
 
 static void stop(void)

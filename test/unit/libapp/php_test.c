@@ -35,7 +35,10 @@ static int start_driver(void **state)
     snprintf(where, sizeof where, "%s/sub/where.php", folder);
     if (!driver_start(&driver, argv, envp) || !driver_expect(&driver, IPC_HELLO, &hello, NULL))
         return -1;
-    return str_starts(hello.text, STR("{\"runtime\":\"godwit-php\",\"version\":\"8.")) ? 0 : -1;
+    char said[512]; // with a NUL
+    (void)snprintf(said, sizeof said, "%.*s", STR_ARG(hello.text));
+    bool is_php = strstr(said, "\"runtime\":\"godwit-php\",\"version\":\"8.") != NULL;
+    return is_php && str_starts(hello.text, STR("{\"program\":\"/")) ? 0 : -1;
 }
 
 static int stop_driver(void **state)
