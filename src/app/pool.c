@@ -152,14 +152,16 @@ static void give_back(struct pool_worker *w, enum slot_outcome outcome)
             pool_worker_offer(w);
         break;
     case SLOT_DETACHED:
-        pool_worker_detach(w, now_us + p->set.detached_us);
+        pool_worker_detach(w, false, now_us + p->set.detached_us);
+        break;
+    case SLOT_AWAY:
+        pool_worker_detach(w, true, now_us + p->set.detached_us);
         break;
     case SLOT_BROKEN:
         pool_worker_part(w, POOL_WORKER_RETIRING, now_us + p->set.request_us);
         break;
     case SLOT_CLOSED:
-        w->closing = POOL_WORKER_CLOSED;
-        pool_worker_part(w, POOL_WORKER_RETIRING, now_us + POOL_CLOSED_US);
+        pool_worker_closed(w);
         break;
     case SLOT_LEFT:
         w->runs_on = true;
@@ -208,7 +210,7 @@ static void release(struct endpoint *ep, struct slot *slot, enum slot_outcome ou
     struct pool *p = pool_of(ep);
     struct pool_worker *w = worker_of(slot);
     ASSERT(slot->endpoint == ep && !slot->user && w->state == POOL_WORKER_BUSY);
-    bool answered = outcome == SLOT_REUSE || outcome == SLOT_DETACHED;
+    bool answered = outcome == SLOT_REUSE || outcome == SLOT_DETACHED || outcome == SLOT_AWAY;
     uint64_t anon_kib = answered ? measure(w) : 0;
     pool_state_lock();
     if (answered) {
@@ -622,7 +624,8 @@ enum pool_exit pool_exited(struct str app, uint32_t id, int status, int32_t *out
     enum pool_worker_state state = w->state;
     bool parted = state == POOL_WORKER_RETIRING || state == POOL_WORKER_DETACHED;
     // Over a request no end is a good one; but how it takes our SIGTERM is its own affair.
-    bool over_request = w->closing == POOL_WORKER_CLOSED || w->closing == POOL_WORKER_ENDING;
+    bool has_closed = w->closing == POOL_WORKER_CLOSED || w->closing == POOL_WORKER_ENDING;
+    bool over_request = has_closed && !w->comes_back;
     bool good = parted && !over_request && (status == 0 || status == IPC_STATUS_UNKNOWN);
     bool wanted = w->killed || w->closing == POOL_WORKER_TERMED || good;
     if (state == POOL_WORKER_BUSY)

@@ -83,12 +83,12 @@ static uint64_t end_time_of(struct pool *p, struct pool_worker *w, uint64_t now_
     return now_us + POOL_TRACE_US;
 }
 
-// One that closed its connection over a request, and has had the time to end. Tells when it is
+// One that closed its connection where it may not, and has had the time to end. Tells when it is
 // killed.
-static uint64_t end_closed(struct pool *p, struct pool_worker *w, uint64_t now_us)
+static uint64_t end_closed(struct pool_worker *w, uint64_t now_us)
 {
     w->closing = POOL_WORKER_ENDING;
-    pool_state_term(p, &w->slot);
+    pool_state_term(w);
     return now_us + POOL_TERM_US;
 }
 
@@ -99,7 +99,7 @@ static uint64_t kill_overdue(struct pool *p, uint64_t now_us)
         if (w->kill_us <= now_us && w->runs_on)
             w->kill_us = end_time_of(p, w, now_us);
         if (w->kill_us <= now_us && w->closing == POOL_WORKER_CLOSED)
-            w->kill_us = end_closed(p, w, now_us);
+            w->kill_us = end_closed(w, now_us);
         if (w->kill_us <= now_us) {
             if (w->closing != POOL_WORKER_NOT_CLOSED)
                 pool_state_closed(p, w->slot.worker_pid, w->closing == POOL_WORKER_TERMED);
@@ -296,9 +296,9 @@ static void term_closed(const struct pool_order *order, const char *scope)
     if (life == PROC_ENDS)
         return;
     log_warn(scope, "worker.closed",
-             "worker %d has closed its connection over a request and has not ended: SIGTERM is "
-             "sent",
-             (int)order->pid);
+             "worker %d has closed its connection %s and has not ended: SIGTERM is sent",
+             (int)order->pid,
+             order->answered ? "while it went on after its answer" : "over a request");
     note_termed(order);
     link->signal(link->arg, order->worker_id, SIGTERM);
 }

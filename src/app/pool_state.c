@@ -73,10 +73,12 @@ void pool_state_order(enum pool_order_type type, struct str app, uint32_t worker
     (void)order_new(type, app, worker_id);
 }
 
-void pool_state_term(const struct pool *p, const struct slot *slot)
+void pool_state_term(const struct pool_worker *w)
 {
-    struct pool_order *order = order_new(POOL_ORDER_TERM, p->endpoint.name, slot->worker_id);
-    order->pid = slot->worker_pid;
+    struct pool_order *order =
+        order_new(POOL_ORDER_TERM, w->pool->endpoint.name, w->slot.worker_id);
+    order->pid = w->slot.worker_pid;
+    order->answered = w->comes_back;
 }
 
 static void order_text(enum pool_order_type type, struct str app, struct str text)

@@ -3,12 +3,12 @@
 // pools: it is held for some hundred nanoseconds twice per request, and one lock needs no order.
 //
 //   worker: STARTING --ready--> IDLE <--grant/release--> BUSY
-//              | failed           | retire                 | release: DETACHED -> DETACHED
+//              | failed           | retire                 | release: DETACHED, AWAY -> DETACHED
 //              v                  v                        | BROKEN, CLOSED, LEFT, STUCK: RETIRING
 //            freed             RETIRING                    | its time has come: RETIRING
 //                                 '-------- exit ----------'--> freed (BUSY: at release)
 //
-//   DETACHED --says that it is back--> IDLE
+//   DETACHED --says that it is back--> IDLE      (AWAY) --closes--> RETIRING
 //
 // A worn worker serves on until another one, started for it, is ready; one at a time.
 //
@@ -60,7 +60,8 @@ enum pool_worker_state {
 
 enum { POOL_TICKET_NONE, POOL_TICKET_QUEUED, POOL_TICKET_GRANTED, POOL_TICKET_FAILED };
 
-// How far it has gone with one that has closed its connection over a request.
+// How far it has gone with one that has closed its connection over a request, or while it was away
+// from one that it had answered.
 enum pool_worker_closing {
     POOL_WORKER_NOT_CLOSED,
     POOL_WORKER_CLOSED, // most such workers just end
@@ -102,6 +103,8 @@ struct pool_worker {
     uint32_t generation;
     bool exited; // while BUSY: freed at release
     bool killed;
+    bool comes_back;                  // DETACHED: keeps its connection, to say when it is done
+    bool departs;                     // DETACHED: is to leave then, not to serve on
     bool runs_on;                     // RETIRING: its client has gone; kill_us ends request_time
     enum pool_worker_closing closing; // RETIRING
     uint64_t since_us;                // of the state
@@ -193,6 +196,7 @@ struct pool_order { // for the keeper, given by the control thread
     enum pool_order_type type;
     uint32_t worker_id;
     int32_t pid;     // of POOL_ORDER_TERM
+    bool answered;   // of the same: nobody lacks an answer
     struct str app;  // copied behind
     struct str text; // to tell; copied behind
 };
@@ -249,7 +253,7 @@ PRINTF_LIKE(2, 3) void pool_state_tell(const struct pool *p, const char *fmt, ..
 void pool_state_timeout(const struct pool *p, int32_t pid);
 
 // pool_state_term queues SIGTERM to a worker that has closed its connection.
-void pool_state_term(const struct pool *p, const struct slot *slot);
+void pool_state_term(const struct pool_worker *w);
 
 // pool_state_closed queues the message that such a one has not ended and is killed.
 void pool_state_closed(const struct pool *p, int32_t pid, bool termed);

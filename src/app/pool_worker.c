@@ -56,8 +56,15 @@ static void look_at_detached(struct pool_worker *w)
     ssize_t count = recv(w->slot.fd, packet, sizeof packet, MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (count <= 0 || w->killed) {
+    if (w->killed) {
         pool_worker_part(w, POOL_WORKER_DETACHED, w->kill_us);
+        return;
+    }
+    if (count <= 0) {
+        if (w->comes_back)
+            pool_worker_closed(w);
+        else
+            pool_worker_part(w, POOL_WORKER_DETACHED, w->kill_us);
         return;
     }
     if (!is_received(str_n(packet, (size_t)count))) {
@@ -100,7 +107,7 @@ struct pool_worker *pool_worker_start(struct pool *p)
     w->pool = p;
     w->state = POOL_WORKER_STARTING;
     w->generation = p->generation;
-    w->exited = w->killed = w->runs_on = false;
+    w->exited = w->killed = w->runs_on = w->comes_back = w->departs = false;
     w->closing = POOL_WORKER_NOT_CLOSED;
     w->since_us = pool_state_now_us();
     w->kill_us = POOL_NEVER;
@@ -171,6 +178,12 @@ void pool_worker_part(struct pool_worker *w, enum pool_worker_state state, uint6
     pool_state_due(w->pool->queue.count ? 0 : kill_us);
 }
 
+void pool_worker_closed(struct pool_worker *w)
+{
+    w->closing = POOL_WORKER_CLOSED;
+    pool_worker_part(w, POOL_WORKER_RETIRING, pool_state_now_us() + POOL_CLOSED_US);
+}
+
 // Tells whether the worker is to leave rather than serve on.
 static bool is_done(const struct pool_worker *w)
 {
@@ -179,16 +192,19 @@ static bool is_done(const struct pool_worker *w)
         return true;
     if (!p->in_force && p->queue.count == 0)
         return true;
-    return w->leaves;
+    return w->leaves || w->departs;
 }
 
-void pool_worker_detach(struct pool_worker *w, uint64_t kill_us)
+void pool_worker_detach(struct pool_worker *w, bool comes_back, uint64_t kill_us)
 {
     ASSERT(w->state == POOL_WORKER_BUSY && !w->slot.user);
-    if (w->exited || w->slot.hangup || w->worn || is_done(w)) {
+    w->comes_back = comes_back;
+    w->departs = w->worn || is_done(w);
+    if (w->exited || (!comes_back && (w->slot.hangup || w->departs))) {
         pool_worker_part(w, POOL_WORKER_DETACHED, kill_us);
         return;
     }
+    forget_wear(w);
     set_state(w, POOL_WORKER_DETACHED);
     w->kill_us = kill_us;
     pool_state_due(w->pool->queue.count ? 0 : kill_us);
@@ -276,7 +292,7 @@ void pool_worker_take(struct pool_worker *w)
 {
     leave_idle(w);
     set_state(w, POOL_WORKER_BUSY);
-    w->slot.readable = w->slot.hangup = false;
+    w->slot.readable = w->slot.hangup = w->comes_back = false;
     w->slot.user = NULL;
     w->slot.on_ready = NULL;
 }

@@ -20,9 +20,14 @@ void pool_worker_replace(struct pool *p);
 // pool_worker_find returns the pool's worker of that id, NULL when there is none.
 struct pool_worker *pool_worker_find(struct pool *p, uint32_t id);
 
-// pool_worker_detach lets one that has answered go on working. When it says so it is offered again;
-// when it closes, or at `kill_us`, it parts.
-void pool_worker_detach(struct pool_worker *w, uint64_t kill_us);
+// pool_worker_detach lets one that has answered go on working. One that `comes_back` says so and is
+// offered again, and has no reason to close before; another one may close and go on. At `kill_us`
+// either is killed.
+void pool_worker_detach(struct pool_worker *w, bool comes_back, uint64_t kill_us);
+
+// pool_worker_closed parts with one that has closed its connection where it may not, and has not
+// ended: it is given a moment to do so, and is made to then.
+void pool_worker_closed(struct pool_worker *w);
 
 // pool_worker_offer gives one that is free (BUSY without user, STARTING or DETACHED with a
 // connection) to the oldest ticket, makes it idle, or retires it when its time has come.

@@ -21,8 +21,8 @@ enum endpoint_failure {
 
 enum slot_outcome {
     SLOT_REUSE,    // answered in full, connection clean
-    SLOT_DETACHED, // answered in full, the worker goes on working; it closes, or says when it is
-                   // back
+    SLOT_DETACHED, // answered in full, the worker goes on working; it closes its connection
+    SLOT_AWAY,     // the same, but it keeps its connection and says there when it is back
     SLOT_BROKEN,   // connection unusable: protocol error, EOF between requests
     SLOT_CLOSED,   // closed by the worker in the middle: if it has not ended, it is to end now
     SLOT_LEFT,     // its client has gone in the middle: it may go on for slot.left_us

@@ -184,7 +184,7 @@ static void respond(struct lsapi_conv *conv)
 static void retry(struct lsapi_conv *conv)
 {
     conv->tries++;
-    conv->packet_sent = conv->heard = conv->closing = false;
+    conv->packet_sent = conv->heard = conv->closing = conv->away = false;
     lsapi_resp_reset(conv->parser, &conv->hold);
     if (conv->left)
         return;
@@ -248,7 +248,8 @@ static void on_end(struct lsapi_conv *conv)
     int pid = (int)conv->slot->worker_pid;
     // What it did not take of the request would be read as the next one.
     bool clean = lsapi_send_is_done(conv);
-    give_slot(conv, !clean ? SLOT_BROKEN : conv->closing ? SLOT_DETACHED : SLOT_REUSE);
+    enum slot_outcome leaves = conv->away ? SLOT_AWAY : SLOT_DETACHED;
+    give_slot(conv, !clean ? SLOT_BROKEN : conv->closing ? leaves : SLOT_REUSE);
     conv->answer.complete = true;
     if (conv->left)
         return;

@@ -58,6 +58,7 @@ struct lsapi_conv {
     bool heard; // at least one byte has come from the worker
     bool head_done;
     bool closing;            // CONN_CLOSE seen
+    bool away;               // before RESP_END: the connection stays, the worker comes back
     bool paused;             // the client is slow: reading waits until it has taken some
     struct loop_timer grace; // while paused: when it ends the answer goes to a file, or, where it
                              // may not, it is looked at whether the client still reads

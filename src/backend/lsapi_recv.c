@@ -160,6 +160,7 @@ static enum lsapi_recv_result parse(struct lsapi_conv *conv, struct str in, cons
             break;
         case LSAPI_EVENT_CLOSE:
             conv->closing = true;
+            conv->away = !ended;
             break;
         case LSAPI_EVENT_FAILED:
             fault = ev.why;

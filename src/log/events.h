@@ -59,6 +59,7 @@
  X("spool.stalled", "an answer was cut: its client reads nothing, and no file can hold it")    \
  X("static.failed", "a file that is there could not be opened or read")                        \
  X("static.script_refused", "a script that no app runs was asked for; its source is not sent") \
- X("worker.closed", "a worker closed its connection over a request, lives, and is ended")      \
+ X("worker.closed",                                                                            \
+   "a worker closed its connection over a request or after it, lives, and is ended")           \
  X("worker.died", "a worker ended though nobody asked for it")                                 \
  X("worker.recycled", "a worker is replaced before its time, mostly for its memory")

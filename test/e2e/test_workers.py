@@ -304,6 +304,19 @@ def test_worker_that_closes_and_lives(hello, name):
     assert "worker.died" not in hello.stderr.text().replace("backend.worker_died", "")
 
 
+@pytest.mark.parametrize("more", ["", " requests 1;"])
+def test_worker_that_closes_after_its_answer_and_lives(hello, more):
+    """Another program in the place of a worker that has answered early: the next request does not wait for detached_time."""
+    hello.file("close.php", "<?php echo getmypid(); litespeed_finish_request(); pcntl_exec('/bin/sleep', ['1000']);")
+    hello.php(f"workers 1..1; detached_time 300s;{more}")
+    pid = int(hello.get("/close.php").text)
+    assert int(hello.get("/hello.php").text) != pid
+    assert proc.look(pid) is None or proc.look(pid).is_zombie
+    hello.stderr.wait(rf"worker\.closed \[app _\] worker {pid} has closed its connection while it went on after its answer and has "
+                      "not ended: SIGTERM is sent")
+    assert "worker.died" not in hello.stderr.text()
+
+
 def test_request_time_after_the_head_cuts(hello):
     hello.file("half.php", "<?php echo str_repeat('x', 100000); flush(); while (true) usleep(1000);")
     hello.php("workers 1..1; request_time 1s;")

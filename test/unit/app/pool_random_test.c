@@ -57,6 +57,10 @@ static void act_on_process(void)
         (void)play_end(p, (int)chance(2) * 11);
     } else if (chance(20) == 0) {
         (void)!fd_write(p->peer, STR("noise"));
+    } else if (chance(20) == 0) {
+        (void)shutdown(p->peer, SHUT_WR); // it closes, and lives
+    } else if (chance(10) == 0) {
+        (void)!fd_write(p->peer, str_n("LS\7\0\10\0\0\0", 8)); // it is back
     } else {
         char byte; // one that was asked to leave does so
         if (recv(p->peer, &byte, 1, MSG_DONTWAIT) == 0 && chance(3))
@@ -68,7 +72,7 @@ static void act_on_client(void)
 {
     struct client *c = &play.clients[chance(PLAY_CLIENTS_MAX)];
     if (c->slot)
-        play_give(c, chance(8) ? SLOT_REUSE : (enum slot_outcome)(SLOT_DETACHED + chance(4)));
+        play_give(c, chance(8) ? SLOT_REUSE : (enum slot_outcome)(SLOT_DETACHED + chance(6)));
     else if (c->waits && chance(4) == 0)
         play_leave(c);
     else if (!c->waits)

@@ -494,7 +494,7 @@ static void a_detached_worker_comes_back(void **state)
     play_ask(&play.clients[0]);
     play_look();
     play_ready(&play.processes[0]);
-    play_give(&play.clients[0], SLOT_DETACHED);
+    play_give(&play.clients[0], SLOT_AWAY);
     assert_string_equal(play_report(&a)->workers[0].state, "detached");
     assert_false(play_has_left(&play.processes[0]));
     assert_int_equal(write(play.processes[0].peer, "LS\7\0\10\0\0\0", 8), 8);
@@ -507,7 +507,7 @@ static void a_detached_worker_comes_back(void **state)
     play_ask(&play.clients[2]);
     assert_null(play.clients[2].slot);
     assert_int_equal(write(play.processes[0].peer, "LS\7\0\10\0\0\0", 8), 8);
-    play_give(&play.clients[1], SLOT_DETACHED);
+    play_give(&play.clients[1], SLOT_AWAY);
     play_look();
     assert_non_null(play.clients[2].slot);
     play_pass(3600 * SECOND_US); // it is not killed for having been away
@@ -536,7 +536,7 @@ static void a_detached_worker_that_says_something_else(void **state)
         play_ask(&play.clients[0]);
         play_look();
         play_ready(&play.processes[0]);
-        play_give(&play.clients[0], SLOT_DETACHED);
+        play_give(&play.clients[0], SLOT_AWAY);
         ssize_t count = write(play.processes[0].peer, CASES[i].bytes, CASES[i].len);
         assert_int_equal(count, CASES[i].len);
         play_look();
@@ -588,6 +588,75 @@ static void a_detached_worker_may_close_or_stay_away(void **state)
     assert_int_equal(write(play.processes[1].peer, "LS\7\0\10\0\0\0", 8), 8);
     play_look();
     assert_string_equal(play_report(&a)->workers[1].state, "detached"); // too late
+    arena_done(&a);
+}
+
+// One that has promised to come back has no reason to close: it runs another program, or is about
+// to end. Its place is not held for detached_time, even if it is to leave when it is back.
+static void a_worker_that_is_away_and_closes(void **state)
+{
+    static const struct {
+        uint64_t requests_max;
+        unsigned terms; // before it ends
+        int status;
+        enum pool_exit how;
+    } CASES[] = {
+        {0, 1, SIGTERM, POOL_EXIT_WANTED},
+        {1, 1, 3 << 8, POOL_EXIT_WANTED},
+        {1, 0, 0, POOL_EXIT_WANTED}, // it had answered
+        {0, 0, SIGSEGV, POOL_EXIT_UNEXPECTED},
+    };
+
+    play_close_case(state);
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct arena a = {0};
+        play_open_case(state);
+        struct pool_settings set = play_settings();
+        set.workers_max = 1;
+        set.requests_max = CASES[i].requests_max;
+        play_commit(set);
+        play_ask(&play.clients[0]);
+        play_look();
+        play_ready(&play.processes[0]);
+        play_ask(&play.clients[1]);
+        play_give(&play.clients[0], SLOT_AWAY);
+        play_look();
+        assert_string_equal(play_report(&a)->workers[0].state, "detached");
+        fd_close(&play.processes[0].peer);
+        play_look();
+        assert_string_equal(play_report(&a)->workers[0].state, "retiring");
+        play_pass(POOL_CLOSED_US - 1);
+        assert_int_equal(play.terms, 0);
+        play_pass(CASES[i].terms ? 1 : 0);
+        assert_int_equal(play.terms, CASES[i].terms);
+        assert_int_equal(play.starts, 1);
+        assert_int_equal(play_end(&play.processes[0], CASES[i].status), CASES[i].how);
+        assert_int_equal(play.starts, 2);
+        arena_done(&a);
+        play_close_case(state);
+    }
+    play_open_case(state);
+}
+
+// What is worn, or of an old generation, leaves when it is back.
+static void a_worn_worker_that_is_away(void **state)
+{
+    struct arena a = {0};
+    (void)state;
+    struct pool_settings set = play_settings();
+    set.requests_max = 1;
+    play_commit(set);
+    play_ask(&play.clients[0]);
+    play_look();
+    play_ready(&play.processes[0]);
+    play_give(&play.clients[0], SLOT_AWAY);
+    assert_string_equal(play_report(&a)->workers[0].state, "detached");
+    assert_false(play_has_left(&play.processes[0]));
+    assert_int_equal(write(play.processes[0].peer, "LS\7\0\10\0\0\0", 8), 8);
+    play_look();
+    assert_string_equal(play_report(&a)->workers[0].state, "retiring");
+    assert_true(play_has_left(&play.processes[0]));
+    assert_int_equal(play_end(&play.processes[0], 0), POOL_EXIT_WANTED);
     arena_done(&a);
 }
 
@@ -648,6 +717,8 @@ int main(void)
         PLAY_CASE(a_detached_worker_that_says_something_else),
         PLAY_CASE(a_descriptor_that_cannot_be_used),
         PLAY_CASE(a_detached_worker_may_close_or_stay_away),
+        PLAY_CASE(a_worker_that_is_away_and_closes),
+        PLAY_CASE(a_worn_worker_that_is_away),
         PLAY_CASE(an_idle_worker_that_closes_is_not_given_out),
         PLAY_CASE(death_is_known_before_the_slot_comes_back),
     };

@@ -103,6 +103,20 @@ static void put_farewell(struct script *s)
     play_put_packet(s, LSAPI_CONN_CLOSE, "");
 }
 
+// As libgodwit-app does: it keeps its connection.
+static void put_leave(struct script *s)
+{
+    play_put_head(s, 201, "Content-Type", "text/plain");
+    play_put_packet(s, LSAPI_CONN_CLOSE, "");
+    play_put_packet(s, LSAPI_RESP_END, "");
+}
+
+static void put_leave_and_return(struct script *s)
+{
+    put_leave(s);
+    play_put_packet(s, LSAPI_REQ_RECEIVED, "");
+}
+
 static const struct misdeed MISDEEDS[] = {
     {"dies after reading", put_nothing, true, true, 502, SLOT_CLOSED},
     {"sends something else", put_garbage, true, false, 502, SLOT_BROKEN},
@@ -110,6 +124,8 @@ static const struct misdeed MISDEEDS[] = {
     {"sends a body first", put_body_first, true, false, 502, SLOT_BROKEN},
     {"sends no head", put_only_end, true, false, 502, SLOT_BROKEN},
     {"says farewell", put_farewell, true, true, 201, SLOT_DETACHED},
+    {"goes away", put_leave, true, false, 201, SLOT_AWAY},
+    {"goes away and is back", put_leave_and_return, true, false, 201, SLOT_REUSE},
 };
 
 static void misdeeds(void **state)
