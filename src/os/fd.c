@@ -203,28 +203,42 @@ int fd_send(int fd, struct str bytes, const int *fds, size_t fd_count)
     return sent < 0 ? -errno : 0;
 }
 
-int fd_receive(int fd, void *room, size_t size, struct fd_received *out)
+// Receives once; *out has what came with the bytes, *out_flags what the kernel says of them. Count
+// or -errno.
+static ssize_t receive(int fd, struct iovec to, int flags, struct fd_received *out, int *out_flags)
 {
-    struct iovec iov = {.iov_base = room, .iov_len = size};
     union control control;
-    struct msghdr msg = {.msg_iov = &iov,
+    struct msghdr msg = {.msg_iov = &to,
                          .msg_iovlen = 1,
                          .msg_control = control.room,
                          .msg_controllen = sizeof control.room};
     ssize_t got;
     do
-        got = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
+        got = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | flags);
     while (got < 0 && errno == EINTR);
     if (got < 0)
-        return errno == EAGAIN ? 0 : -errno;
+        return -errno;
+    out->fd_count = 0;
+    out->pid = 0;
+    out->uid = (uid_t)-1;
+    take_control(&msg, out);
+    *out_flags = msg.msg_flags;
+    return got;
+}
 
-    struct fd_received found = {.len = (size_t)got, .uid = (uid_t)-1};
-    take_control(&msg, &found);
-    if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+int fd_receive(int fd, void *room, size_t size, struct fd_received *out)
+{
+    struct fd_received found;
+    int flags;
+    ssize_t got = receive(fd, (struct iovec){room, size}, 0, &found, &flags);
+    if (got < 0)
+        return got == -EAGAIN ? 0 : (int)got;
+    if (flags & (MSG_TRUNC | MSG_CTRUNC))
         close_all(&found);
-    if (msg.msg_flags & MSG_TRUNC)
+    if (flags & MSG_TRUNC)
         return -EMSGSIZE;
-    found.lost = (msg.msg_flags & MSG_CTRUNC) != 0;
+    found.len = (size_t)got;
+    found.lost = (flags & MSG_CTRUNC) != 0;
     *out = found;
     return 1;
 }
@@ -237,23 +251,10 @@ int fd_pass_credentials(int fd)
 
 ssize_t fd_receive_bytes(int fd, void *room, size_t size)
 {
-    struct iovec iov = {.iov_base = room, .iov_len = size};
-    union control control;
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = control.room,
-                         .msg_controllen = sizeof control.room};
-    ssize_t got;
-    do
-        got = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return -errno;
-    if (msg.msg_controllen == 0)
-        return got;
-    struct fd_received found = {0};
-    take_control(&msg, &found);
-    if (found.fd_count == 0)
+    struct fd_received found;
+    int flags;
+    ssize_t got = receive(fd, (struct iovec){room, size}, MSG_DONTWAIT, &found, &flags);
+    if (got < 0 || found.fd_count == 0)
         return got;
     close_all(&found);
     return -EPROTO;
