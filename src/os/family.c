@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 #include "base/str.h"
 #include "os/fd.h"
 #include "os/proc.h"
+#include "os/proc_file.h"
 
 #define DESCENDANTS_MAX 256
 
@@ -43,46 +43,20 @@ int family_collect(pid_t pid)
 
 pid_t family_parent(pid_t pid)
 {
-    char path[32];
-    char text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t got = fd_read(fd, text, sizeof text);
-    fd_close(&fd);
-    // "pid (name) state parent ...": the name may hold anything, so count from its end.
-    struct str rest = str_n(text, got > 0 ? (size_t)got : 0);
-    rest = str_skip(rest, str_rfind(rest, ')') + 2);
-    str_cut(&rest, ' ');
+    char room[PROC_FILE_ROW_BYTES];
     uint64_t parent;
-    return str_to_u64(str_cut(&rest, ' '), &parent) ? (pid_t)parent : 0;
+    struct str field = proc_file_field(proc_file_row(pid, room), PROC_FILE_PARENT);
+    return str_to_u64(field, &parent) ? (pid_t)parent : 0;
 }
 
 bool family_runs_as(pid_t pid, uid_t uid)
 {
-    char path[32];
-    char text[4096];
-    snprintf(path, sizeof path, "/proc/%d/status", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t got = fd_read(fd, text, sizeof text);
-    fd_close(&fd);
-    struct str rest = str_n(text, got > 0 ? (size_t)got : 0);
-    while (rest.len > 0) {
-        // "Uid:", then four numbers with tabs between. The process's name, which may hold anything,
-        // stands in a line of its own before, its newlines escaped.
-        struct str line = str_cut(&rest, '\n');
-        if (!str_starts(line, STR("Uid:\t")))
-            continue;
-        str_cut(&line, '\t');
-        size_t same = 0;
-        for (uint64_t number; line.len > 0 && str_to_u64(str_cut(&line, '\t'), &number);)
-            same += number == uid;
-        return same == 4;
-    }
-    return false;
+    char room[PROC_FILE_STATUS_BYTES];
+    struct str ids = proc_file_value(proc_file_read(pid, "status", room, sizeof room), STR("Uid:"));
+    size_t same = 0; // of four, with tabs between
+    for (uint64_t number; ids.len > 0 && str_to_u64(str_cut(&ids, '\t'), &number);)
+        same += number == uid;
+    return same == 4;
 }
 
 bool family_is_group_leader(pid_t pid)
@@ -112,15 +86,10 @@ bool family_has_children(void)
 // it, however often the number was used before.
 static size_t add_children(pid_t pid, const char *thread, struct kin out[], size_t max)
 {
-    char path[64];
-    char text[8192];
-    snprintf(path, sizeof path, "/proc/%d/task/%.16s/children", pid, thread);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t got = fd_read(fd, text, sizeof text);
-    fd_close(&fd);
-    struct str rest = str_n(text, got > 0 ? (size_t)got : 0);
+    char name[48];
+    char room[8192];
+    snprintf(name, sizeof name, "task/%.16s/children", thread);
+    struct str rest = proc_file_read(pid, name, room, sizeof room);
     size_t count = 0;
     uint64_t child;
     while (count < max && str_to_u64(str_cut(&rest, ' '), &child)) {

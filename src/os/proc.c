@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <pwd.h>
@@ -22,6 +21,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "os/fd.h"
+#include "os/proc_file.h"
 #include "os/sig.h"
 
 #define NSS_BYTES    16384 // room for one entry of the user or group database
@@ -45,25 +45,14 @@ struct kin {
 // Reads the row of `pid`; false when it has ended.
 static bool read_kin(pid_t pid, struct kin *out)
 {
-    char path[32];
-    char text[1024];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    char room[PROC_FILE_ROW_BYTES];
+    struct str row = proc_file_row(pid, room);
+    uint64_t parent;
+    uint64_t start_ticks;
+    if (!str_to_u64(proc_file_field(row, PROC_FILE_PARENT), &parent)
+        || !str_to_u64(proc_file_field(row, PROC_FILE_START), &start_ticks))
         return false;
-    ssize_t got = fd_read(fd, text, sizeof text);
-    fd_close(&fd);
-    struct str rest = str_n(text, got > 0 ? (size_t)got : 0);
-    // "pid (name) state parent ...": the name may hold spaces and parentheses, so count from its
-    // end. The parent is field 4, the start time field 22 (proc(5)).
-    rest = str_skip(rest, str_rfind(rest, ')') + 2);
-    uint64_t fields[23] = {0};
-    for (size_t i = 3; i < ARRAY_LEN(fields); i++) {
-        struct str field = str_cut(&rest, ' ');
-        if ((i == 4 || i == 22) && !str_to_u64(field, &fields[i]))
-            return false;
-    }
-    *out = (struct kin){.pid = pid, .parent = (pid_t)fields[4], .start_ticks = fields[22]};
+    *out = (struct kin){.pid = pid, .parent = (pid_t)parent, .start_ticks = start_ticks};
     return true;
 }
 
@@ -284,32 +273,15 @@ unsigned proc_cpu_count(void)
     return count > 0 ? (unsigned)count : 1;
 }
 
-// What /proc has in a file of one line about a process; empty when it can't be read.
-static struct str proc_line(pid_t pid, const char *name, char room[static 128])
-{
-    char path[48];
-    (void)snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return (struct str){0};
-    ssize_t got = fd_read(fd, room, 128);
-    fd_close(&fd);
-    return str_n(room, got > 0 ? (size_t)got : 0);
-}
-
 enum proc_life proc_life(pid_t pid)
 {
-    char room[128];
-    struct str rest = proc_line(pid, "stat", room);
-    if (!rest.len) // gone, or hidden from this user
+    char room[PROC_FILE_ROW_BYTES];
+    struct str row = proc_file_row(pid, room);
+    if (!row.len) // gone, or hidden from this user
         return kill(pid, 0) < 0 && errno == ESRCH ? PROC_ENDS : PROC_LIFE_UNKNOWN;
-    // "pid (name) state parent group session terminal group-of-it flags ...", see proc(5).
-    rest = str_skip(rest, str_rfind(rest, ')') + 2);
-    struct str state = str_cut(&rest, ' ');
+    struct str state = proc_file_field(row, PROC_FILE_STATE);
     uint64_t flags;
-    for (int i = 0; i < 5; i++)
-        str_cut(&rest, ' ');
-    if (state.len != 1 || !str_to_u64(str_cut(&rest, ' '), &flags))
+    if (state.len != 1 || !str_to_u64(proc_file_field(row, PROC_FILE_FLAGS), &flags))
         return PROC_LIFE_UNKNOWN;
     bool ends = *state.ptr == 'Z' || *state.ptr == 'X' || (flags & FLAG_EXITING);
     return ends ? PROC_ENDS : PROC_LIVES;
@@ -318,7 +290,7 @@ enum proc_life proc_life(pid_t pid)
 bool proc_times(pid_t pid, struct proc_times *out)
 {
     char room[128];
-    struct str rest = proc_line(pid, "schedstat", room);
+    struct str rest = proc_file_read(pid, "schedstat", room, sizeof room);
     uint64_t ran_ns;
     uint64_t lined_up_ns;
     if (!str_to_u64(str_cut(&rest, ' '), &ran_ns) || !str_to_u64(str_cut(&rest, ' '), &lined_up_ns))
@@ -330,7 +302,7 @@ bool proc_times(pid_t pid, struct proc_times *out)
 uint64_t proc_anon_kib(pid_t pid)
 {
     char room[128];
-    struct str rest = proc_line(pid, "statm", room);
+    struct str rest = proc_file_read(pid, "statm", room, sizeof room);
     uint64_t resident;
     uint64_t shared;
     str_cut(&rest, ' ');

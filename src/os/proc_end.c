@@ -2,7 +2,6 @@
 // proc_end -- see proc.h: how a process has ended that somebody else collects. As long as nobody
 // has, its row in /proc says so; afterwards newer kernels still tell who has a pidfd.
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,10 +11,8 @@
 
 #include "base/compiler.h"
 #include "base/str.h"
-#include "os/fd.h"
 #include "os/proc.h"
-
-#define FIELD_EXIT_CODE 52 // of /proc/PID/stat
+#include "os/proc_file.h"
 
 // What the kernel's PIDFD_GET_INFO fills in (its first version); headers may be older.
 struct pidfd_info_v0 {
@@ -33,24 +30,15 @@ STATIC_ASSERT(sizeof(struct pidfd_info_v0) == 64);
 static bool read_row(pid_t pid, int *out_status)
 {
     char path[48];
-    char text[1024];
+    char room[PROC_FILE_ROW_BYTES];
     // Who may not look gets zeros for the status. There is no directory behind the link of a dead
     // one, but whether it may be asked for is checked first.
     (void)snprintf(path, sizeof path, "/proc/%d/cwd", pid);
-    if (readlink(path, text, sizeof text) < 0 && errno != ENOENT)
+    if (readlink(path, room, sizeof room) < 0 && errno != ENOENT)
         return false;
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t got = fd_read(fd, text, sizeof text);
-    fd_close(&fd);
-    struct str rest = str_n(text, got > 0 ? (size_t)got : 0);
-    rest = str_skip(rest, str_rfind(rest, ')') + 2); // the name may hold spaces
-    for (int i = 3; i < FIELD_EXIT_CODE; i++)
-        str_cut(&rest, ' ');
+    struct str field = proc_file_field(proc_file_row(pid, room), PROC_FILE_EXIT_CODE);
     uint64_t status;
-    if (!str_to_u64(str_slice(rest, 0, str_find(rest, '\n')), &status) || status > UINT16_MAX)
+    if (!str_to_u64(field, &status) || status > UINT16_MAX)
         return false;
     *out_status = (int)status;
     return true;
