@@ -3,10 +3,10 @@
 #include "event/jobs.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "os/quiet_thread.h"
 
 struct jobs {
     pthread_mutex_t lock;
@@ -56,13 +56,8 @@ static void *run_thread(void *arg)
 // Starts one more thread; a system that refuses leaves us with those that run. Lock held.
 static void start_thread(struct jobs *j)
 {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&j->threads[j->started], NULL, run_thread, j) == 0)
+    if (quiet_thread_start(&j->threads[j->started], 0, run_thread, j) == 0)
         j->started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 struct jobs *jobs_new(unsigned threads)

@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -20,6 +19,7 @@
 #include "base/mem.h"
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/quiet_thread.h"
 
 #define GATHER_US   20000                 // how long a line may wait for company
 #define HURRY_BYTES (SINK_RING_BYTES / 4) // beyond it the writer does not wait
@@ -196,22 +196,17 @@ static void *run_writer(void *arg)
     return NULL;
 }
 
-// Starts the writer unless it runs; tried again with the next line when the system refuses. Signals
-// are blocked there: they are for others, and SIGPIPE must not kill. Lock held.
+// Starts the writer unless it runs; tried again with the next line when the system refuses. Lock
+// held.
 static void start_writer(void)
 {
     if (writer.is_started)
         return;
-    sigset_t all;
-    sigset_t before;
     pthread_t thread;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&thread, NULL, run_writer, NULL) == 0) {
-        pthread_detach(thread);
-        writer.is_started = true;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (quiet_thread_start(&thread, 0, run_writer, NULL) < 0)
+        return;
+    pthread_detach(thread);
+    writer.is_started = true;
 }
 
 // Lock held.

@@ -8,16 +8,14 @@
 // they are done with is freed by the next call.
 #include "os/closer.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/list.h"
 #include "base/mem.h"
 #include "os/fd.h"
+#include "os/quiet_thread.h"
 
 // What run needs many times over. Thread-local memory of the libraries is in it, too: where that is
 // larger (sanitizers), and the system says so, the stack gets the usual size.
@@ -48,33 +46,14 @@ static void *run(void *arg)
     return NULL;
 }
 
-static int create(struct batch *b, size_t stack_bytes)
-{
-    pthread_attr_t attr;
-    pthread_t thread;
-    int rc = pthread_attr_init(&attr);
-    if (rc)
-        return rc;
-    (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    if (stack_bytes)
-        (void)pthread_attr_setstacksize(&attr, stack_bytes);
-    rc = pthread_create(&thread, &attr, run, b);
-    pthread_attr_destroy(&attr);
-    return rc;
-}
-
-// Signals are blocked there: they are for others. False: there is no thread to be had.
+// False: there is no thread to be had.
 static bool start(struct batch *b)
 {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = create(b, STACK_BYTES);
-    if (rc == EINVAL) // too small for the system
-        rc = create(b, 0);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc == 0;
+    pthread_t thread;
+    if (quiet_thread_start(&thread, STACK_BYTES, run, b) < 0)
+        return false;
+    pthread_detach(thread);
+    return true;
 }
 
 static void free_done(void)
