@@ -6,13 +6,14 @@
 //   godwit-fcgi PROGRAM [ARGUMENT]...
 //
 // Each request has its own connection, so that nothing of one answer can reach the next. When the
-// program ends, so does the worker.
+// program ends, so does the worker, in the same way, so that the server's log tells the signal.
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,18 +35,56 @@ struct front {
 
 static pid_t program;            // of this worker
 static int program_fd = FD_NONE; // its pidfd
-static volatile sig_atomic_t is_serving, has_ended;
+static volatile sig_atomic_t is_serving, has_ended, end_status;
+
+static void collect(void)
+{
+    int status;
+    if (has_ended || waitpid(program, &status, WNOHANG) != program)
+        return;
+    end_status = status;
+    has_ended = 1;
+}
+
+// Ends as the program has ended.
+NORETURN static void end_too(void)
+{
+    int signal = WIFSIGNALED(end_status) ? WTERMSIG(end_status) : 0;
+    if (signal) {
+        sigset_t set;
+        struct sigaction usual = {.sa_handler = SIG_DFL};
+        (void)prctl(PR_SET_DUMPABLE, 0); // a core of this process would tell nothing
+        sigaction(signal, &usual, NULL);
+        sigemptyset(&set);
+        sigaddset(&set, signal);
+        sigprocmask(SIG_UNBLOCK, &set, NULL);
+        (void)raise(signal);
+    }
+    _exit(WIFEXITED(end_status) && WEXITSTATUS(end_status) ? WEXITSTATUS(end_status) : 1);
+}
 
 static void on_child(int signal)
 {
     (void)signal;
     int saved = errno;
-    if (waitpid(program, NULL, WNOHANG) == program) {
-        has_ended = 1;
-        if (!is_serving) // while serving, the connection's end tells
-            _exit(1);
+    char how[64];
+    collect();
+    if (has_ended && !is_serving) { // while serving, the connection's end tells
+        (void)dprintf(STDERR_FILENO, NAME "process %d, its program, %s\n", (int)program,
+                      proc_exit_text(end_status, how));
+        end_too();
     }
     errno = saved;
+}
+
+// A program that ends closes its connection first.
+static void wait_for_end(void)
+{
+    while (!has_ended && proc_life(program) == PROC_ENDS) {
+        struct pollfd entry = {.fd = program_fd, .events = POLLIN};
+        (void)poll(&entry, 1, -1);
+        collect();
+    }
 }
 
 // False when the program has ended first; a child of it may still have the other end of `fd`.
@@ -117,9 +156,15 @@ static int on_boot(void *arg)
 NORETURN static void give_up(const struct front *f, struct godwit_app_request *req, const char *why)
 {
     char text[FAILED_BYTES];
-    int len = snprintf(text, sizeof text, NAME "%s: %s%s\n", f->argv[0], why,
-                       has_ended ? ", and has ended" : "");
+    char how[64] = "";
+    wait_for_end();
+    if (has_ended)
+        proc_exit_text(end_status, how);
+    int len = snprintf(text, sizeof text, NAME "%s, process %d: %s%s%s\n", f->argv[0], (int)program,
+                       why, how[0] ? ": " : "", how);
     godwit_app_log(req, text, len > 0 ? strnlen(text, sizeof text) : 0);
+    if (has_ended)
+        end_too();
     _exit(1);
 }
 
@@ -140,8 +185,10 @@ static void on_serve(void *arg, struct godwit_app_request *req)
         (void)is_free(f);
     }
     is_serving = 0;
-    if (has_ended)
-        _exit(1);
+    if (has_ended) {
+        (void)godwit_app_finish(req); // it has answered
+        end_too();
+    }
 }
 
 static const char *on_describe(void *arg)

@@ -2,6 +2,7 @@
 """PHP by php-cgi, the last choice: each worker stands before a FastCGI process of its own."""
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -86,7 +87,7 @@ def test_killed(cgi, godwit):
     godwit.file("part.php", "<?php echo str_repeat('p', 100000); flush(); posix_kill(getmypid(), 9);")
     cgi("workers 1..1; ini output_buffering 0;")
     assert godwit.get("/die.php").status == 502
-    godwit.stderr.wait("broke off in the middle of an answer")
+    godwit.stderr.wait("broke off in the middle of an answer: killed by SIGKILL")
     with pytest.raises(Closed):
         godwit.get("/part.php")
     pid = pid_of(godwit)
@@ -99,9 +100,27 @@ def test_killed(cgi, godwit):
     assert not load.failures
 
 
+@pytest.mark.parametrize("code, how", [
+    ("posix_kill(getmypid(), SIGSEGV);", r"killed by SIGSEGV( \(core dumped\))?"), ("pcntl_exec('/bin/sh', ['-c', 'exit 3']);", "exited with 3")])
+def test_the_log_tells_how_it_ended(cgi, godwit, code, how):
+    """It, and not the process before it."""
+    godwit.file("die.php", f"<?php {code}")
+    cgi("workers 1..1;")
+    pid_of(godwit)
+    worker = godwit.app()["workers"][0]["pid"]
+    assert godwit.get("/die.php").status == 502
+    godwit.stderr.wait(rf"app\.output \[req \w+\] .*php-cgi{VERSION}, process \d+: it broke off .*: {how}")
+    godwit.stderr.wait(rf"worker\.died \[app _\] worker {worker} {how}, unasked")
+    pid = pid_of(godwit)
+    worker = godwit.app()["workers"][0]["pid"]
+    os.kill(pid, signal.SIGABRT)
+    for line in (rf"process {pid}, its program, killed by SIGABRT", rf"worker\.died \[app _\] worker {worker} killed by SIGABRT"):
+        wait.until(lambda: re.search(line, godwit.stderr.text()), 10, lambda: f"/{line}/ in {godwit.stderr.text()[-2000:]}")
+
+
 def test_killed_behind_a_child(cgi, godwit):
     cgi("workers 1..1; request_time 300s; ini output_buffering 0;")
-    dies_behind_a_child(godwit, "[4-9]", "broke off in the middle of an answer, and has ended")
+    dies_behind_a_child(godwit, "[4-9]", "broke off in the middle of an answer: killed by SIGKILL")
 
 
 def test_request_time(cgi, godwit):
