@@ -2,12 +2,16 @@
 // proc_file_test -- rows and lines of /proc, whatever the process calls itself.
 #include "os/proc_file.h"
 
-#include <cmocka.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+// cmocka.h needs the three headers before it.
+// clang-format off
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <sys/prctl.h>
-#include <unistd.h>
+#include <cmocka.h>
+// clang-format on
 
 // Each of them would move the fields, or be a line, if names were not seen for what they are.
 static const char *const NAMES[] = {

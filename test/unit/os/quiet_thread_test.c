@@ -2,12 +2,16 @@
 // quiet_thread_test -- what a thread is started with.
 #include "os/quiet_thread.h"
 
-#include <cmocka.h>
-#include <setjmp.h>
 #include <signal.h>
+
+// cmocka.h needs the three headers before it.
+// clang-format off
+#include <setjmp.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stddef.h>
+#include <cmocka.h>
+
+// clang-format on
 
 static void *look(void *arg)
 {
