@@ -27,6 +27,7 @@ struct pool_link {
     void (*start)(void *arg, struct str app, uint32_t worker_id); // answer: ready or failed
     void (*signal)(void *arg, uint32_t worker_id, int signal);    // SIGKILL: answer: exit
     enum proc_life (*life)(pid_t pid);                            // NULL: of /proc
+    bool (*ignores)(pid_t pid, int signal);                       // NULL: of /proc
     void (*app_idle)(void *arg, struct str app);                  // its spawner may leave
     // The next workers come from a new spawner; the old one stays until `restarted` tells whether
     // it may leave. NULL: there are no spawners.

@@ -278,29 +278,35 @@ static void tell_restarted(const struct pool_order *order, const char *scope)
         link->restarted(link->arg, order->app, ok, order->text);
 }
 
-static void note_termed(const struct pool_order *order)
+static void note_termed(const struct pool_order *order, bool killed)
 {
     pool_state_lock();
     struct pool *p = map_find(&pool_state.by_name, order->app);
     struct pool_worker *w = p ? pool_worker_find(p, order->worker_id) : NULL;
-    if (w)
+    if (w) {
         w->closing = POOL_WORKER_TERMED;
+        w->killed = killed;
+        w->kill_us = killed ? POOL_NEVER : w->kill_us;
+    }
     pool_state_unlock();
 }
 
-// Its end may be on its way from the keeper.
+// Its end may be on its way from the keeper. One that ignores SIGTERM would only hold its place for
+// longer.
 static void term_closed(const struct pool_order *order, const char *scope)
 {
     const struct pool_link *link = &pool_state.link;
     enum proc_life life = link->life ? link->life(order->pid) : proc_life(order->pid);
     if (life == PROC_ENDS)
         return;
-    log_warn(scope, "worker.closed",
-             "worker %d has closed its connection %s and has not ended: SIGTERM is sent",
+    bool is_deaf =
+        link->ignores ? link->ignores(order->pid, SIGTERM) : proc_ignores(order->pid, SIGTERM);
+    log_warn(scope, "worker.closed", "worker %d has closed its connection %s and has not ended: %s",
              (int)order->pid,
-             order->answered ? "while it went on after its answer" : "over a request");
-    note_termed(order);
-    link->signal(link->arg, order->worker_id, SIGTERM);
+             order->answered ? "while it went on after its answer" : "over a request",
+             is_deaf ? "it ignores SIGTERM and is killed" : "SIGTERM is sent");
+    note_termed(order, is_deaf);
+    link->signal(link->arg, order->worker_id, is_deaf ? SIGKILL : SIGTERM);
 }
 
 static void carry_out(const struct pool_order *order)

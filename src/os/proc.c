@@ -287,6 +287,16 @@ enum proc_life proc_life(pid_t pid)
     return ends ? PROC_ENDS : PROC_LIVES;
 }
 
+bool proc_ignores(pid_t pid, int signal)
+{
+    char room[PROC_FILE_STATUS_BYTES];
+    struct str status = proc_file_read(pid, "status", room, sizeof room);
+    uint64_t ignored;
+    // Who blocks a signal may still read it.
+    return str_hex_to_u64(proc_file_value(status, STR("SigIgn:")), &ignored)
+           && (ignored & (UINT64_C(1) << (signal - 1)));
+}
+
 bool proc_times(pid_t pid, struct proc_times *out)
 {
     char room[128];

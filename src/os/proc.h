@@ -114,6 +114,10 @@ enum proc_life {
 // connections sees that one closed by the kernel. One small read of /proc. Any thread.
 enum proc_life proc_life(pid_t pid);
 
+// proc_ignores tells whether `pid` is known to ignore a signal. One small read of /proc. Any
+// thread.
+bool proc_ignores(pid_t pid, int signal);
+
 struct proc_times {
     uint64_t ran_us;      // on a processor
     uint64_t lined_up_us; // could run, and waited for a processor

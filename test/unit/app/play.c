@@ -79,6 +79,13 @@ static enum proc_life life(pid_t pid)
     return play.ends ? PROC_ENDS : PROC_LIVES;
 }
 
+static bool ignores(pid_t pid, int signal)
+{
+    (void)pid;
+    assert_int_equal(signal, SIGTERM);
+    return play.is_deaf;
+}
+
 // Pids are the ids' low bits.
 static uint64_t anon_kib(pid_t pid)
 {
@@ -239,7 +246,7 @@ int play_open_case(void **state)
     play.starts = play.kills = play.terms = play.traces = play.measures = play.app_idles =
         play.renewals = play.restarted = play.not_restarted = 0;
     play.ordered = 0;
-    play.ends = false;
+    play.ends = play.is_deaf = false;
     play.limits = (struct pool_limits){0};
     memset(play.clients, 0, sizeof play.clients);
     struct loop *loop = loop_new(&error);
@@ -253,6 +260,7 @@ int play_open_case(void **state)
         .restarted = on_restarted,
         .now_us = clock_now,
         .life = life,
+        .ignores = ignores,
         .anon_kib = anon_kib,
         .times = times,
     };

@@ -49,6 +49,7 @@ struct play {
     struct client clients[PLAY_CLIENTS_MAX];
     unsigned order[PLAY_PROCESSES_MAX]; // of the clients that were given a slot by the inbox
     size_t ordered;
+    bool is_deaf; // whether SIGTERM is ignored by each of them, is told
 };
 
 extern struct play play;

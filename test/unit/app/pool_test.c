@@ -425,6 +425,25 @@ static void a_worker_that_closes_over_a_request(void **state)
     play_open_case(state);
 }
 
+// SIGTERM and a second for it would be of no use.
+static void a_deaf_worker_that_closes_is_killed(void **state)
+{
+    (void)state;
+    play.is_deaf = true;
+    play_ask(&play.clients[0]);
+    play_look();
+    play_ready(&play.processes[0]);
+    play_give(&play.clients[0], SLOT_CLOSED);
+    play_pass(POOL_CLOSED_US - 1);
+    assert_int_equal(play.kills, 0);
+    play_pass(1);
+    assert_int_equal(play.kills, 1);
+    play_pass(2 * POOL_TERM_US);
+    assert_int_equal(play.kills, 1);
+    assert_int_equal(play.terms, 0);
+    assert_int_equal(play_end(&play.processes[0], SIGKILL), POOL_EXIT_WANTED);
+}
+
 static void a_stuck_worker_says_where_it_is(void **state)
 {
     (void)state;
@@ -710,6 +729,7 @@ int main(void)
         PLAY_CASE(an_end_ends_the_conversation),
         PLAY_CASE(outcomes),
         PLAY_CASE(a_worker_that_closes_over_a_request),
+        PLAY_CASE(a_deaf_worker_that_closes_is_killed),
         PLAY_CASE(a_stuck_worker_says_where_it_is),
         PLAY_CASE(a_worker_whose_client_has_gone),
         PLAY_CASE(detached_workers_count),

@@ -326,6 +326,20 @@ static void it_is_seen_whether_one_lives(void **state)
     fd_close(&gate[1]);
 }
 
+static void it_is_seen_what_one_ignores(void **state)
+{
+    static const int SIGNALS[] = {SIGHUP, SIGTERM, SIGUSR2, SIGIO};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(SIGNALS); i++) {
+        assert_false(proc_ignores(getpid(), SIGNALS[i]));
+        void (*before)(int) = signal(SIGNALS[i], SIG_IGN);
+        for (size_t j = 0; j < ARRAY_LEN(SIGNALS); j++)
+            assert_int_equal(proc_ignores(getpid(), SIGNALS[j]), j == i);
+        signal(SIGNALS[i], before);
+    }
+    assert_false(proc_ignores(-1, SIGTERM));
+}
+
 // How somebody else's child has ended, before and after it was collected.
 static void the_end_of_a_stranger_is_known(void **state)
 {
@@ -456,6 +470,7 @@ int main(void)
         cmocka_unit_test(wait_statuses_are_told_in_words),
         cmocka_unit_test(a_pidfd_tells_the_end),
         cmocka_unit_test(it_is_seen_whether_one_lives),
+        cmocka_unit_test(it_is_seen_what_one_ignores),
         cmocka_unit_test(the_end_of_a_stranger_is_known),
         cmocka_unit_test(strangers_are_killed_with_their_families),
         cmocka_unit_test(a_try_tells_how_it_went),
