@@ -487,8 +487,11 @@ void pool_commit(const struct pool_settings *settings, size_t count,
         set_in_force(p, &settings[i]);
         measures = measures || settings[i].memory_max_bytes;
     }
-    list_foreach(&pool_state.all, struct pool, node, p)
+    list_foreach(&pool_state.all, struct pool, node, p) {
         pool_busy_use_idle(p); // more of them may be busy now
+        if (!p->in_force)
+            pool_restart_removed(p);
+    }
     atomic_store_explicit(&pool_state.measures, measures, memory_order_relaxed);
     pool_state_due(0);
     pool_state_unlock();

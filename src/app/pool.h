@@ -32,7 +32,7 @@ struct pool_link {
     // The next workers come from a new spawner; the old one stays until `restarted` tells whether
     // it may leave. NULL: there are no spawners.
     void (*renew)(void *arg, struct str app);
-    // The outcome of pool_restart: `text` says why the new workers could not be started.
+    // The outcome of pool_restart: `text` says why there are no new workers.
     void (*restarted)(void *arg, struct str app, bool ok, struct str text);
     uint64_t (*now_us)(void);                         // NULL: the monotonic clock
     uint64_t (*anon_kib)(pid_t pid);                  // NULL: of /proc; any thread

@@ -262,20 +262,40 @@ static uint64_t look_at(struct pool *p, uint64_t now_us)
     return next_us;
 }
 
+// What comes of a restart that has failed.
+static const char *restart_goes_on(enum pool_restarted how)
+{
+    switch (how) {
+    case POOL_RESTARTED_STAY:
+        return "the old ones stay, and it is tried again within 10 s";
+    case POOL_RESTARTED_OLD_CODE:
+        return "there are no old ones, requests start them as before, and it is tried again within "
+               "10 s";
+    case POOL_RESTARTED_LATER:
+        return "there are no old ones, and the next request tries again";
+    case POOL_RESTARTED_WELL:
+    case POOL_RESTARTED_REMOVED:
+        break;
+    }
+    ASSERT(!"reached");
+    return "";
+}
+
+STATIC_ASSERT(POOL_BACKOFF_MAX_US == 10000000); // as the texts say
+
 static void tell_restarted(const struct pool_order *order, const char *scope)
 {
     const struct pool_link *link = &pool_state.link;
-    bool ok = order->type == POOL_ORDER_RESTARTED;
-    if (ok) {
+    if (order->restarted == POOL_RESTARTED_WELL)
         log_info(scope, "app.restarted", "a new worker is ready; the old ones leave");
-    } else {
-        log_error(scope, "app.restart_failed",
-                  "a new worker could not be started, the old ones stay, and it is tried again "
-                  "within %llu s: %.*s",
-                  (unsigned long long)POOL_BACKOFF_MAX_US / 1000000, STR_ARG(order->text));
-    }
+    else if (order->restarted == POOL_RESTARTED_REMOVED)
+        log_warn(scope, "app.restart_failed", "%.*s", STR_ARG(order->text));
+    else
+        log_error(scope, "app.restart_failed", "a new worker could not be started, %s: %.*s",
+                  restart_goes_on(order->restarted), STR_ARG(order->text));
     if (link->restarted)
-        link->restarted(link->arg, order->app, ok, order->text);
+        link->restarted(link->arg, order->app, order->restarted == POOL_RESTARTED_WELL,
+                        order->text);
 }
 
 static void note_termed(const struct pool_order *order, bool killed)
@@ -344,7 +364,6 @@ static void carry_out(const struct pool_order *order)
         log_warn(scope, "backend.timeout", "%.*s", STR_ARG(order->text));
         break;
     case POOL_ORDER_RESTARTED:
-    case POOL_ORDER_NOT_RESTARTED:
         tell_restarted(order, scope);
         break;
     }

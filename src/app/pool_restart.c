@@ -55,7 +55,7 @@ void pool_restart_proved(struct pool *p)
     if (p->restart != POOL_RESTART_PROVING)
         return;
     p->restart = POOL_RESTART_NONE;
-    pool_state_restarted(p, true, STR(""));
+    pool_state_restarted(p, POOL_RESTARTED_WELL, STR(""));
 }
 
 void pool_restart_failed(struct pool *p)
@@ -63,12 +63,27 @@ void pool_restart_failed(struct pool *p)
     if (p->restart != POOL_RESTART_PROVING)
         return;
     p->restart = POOL_RESTART_NONE;
+    enum pool_restarted how = POOL_RESTARTED_STAY;
     // Unless the settings have changed meanwhile: then there is no way back.
-    if (p->generation == p->restart_generation) {
+    bool goes_back = p->generation == p->restart_generation;
+    if (goes_back) {
         p->generation = p->restart_from;
         p->failures = 0;
         p->retry_us = 0;
         p->restart_us = pool_state_now_us() + POOL_BACKOFF_MAX_US;
     }
-    pool_state_restarted(p, false, str_n(p->failure, p->failure_len));
+    if (pool_state_usable(p) == 0)
+        how = goes_back ? POOL_RESTARTED_OLD_CODE : POOL_RESTARTED_LATER;
+    pool_state_restarted(p, how, str_n(p->failure, p->failure_len));
+}
+
+void pool_restart_removed(struct pool *p)
+{
+    bool is_asked = p->restart != POOL_RESTART_NONE;
+    p->restart = POOL_RESTART_NONE;
+    p->restart_us = 0;
+    if (is_asked)
+        pool_state_restarted(p, POOL_RESTARTED_REMOVED,
+                             STR("the app was removed from the configuration before a new worker "
+                                 "was ready"));
 }

@@ -2,7 +2,7 @@
 // pool_restart -- new workers for an app that has not changed as far as the configuration tells:
 // `godwit restart` and tmp/restart.txt. The steps that follow are those of a changed app: one new
 // worker proves that it starts, from a new spawner, before the old ones leave. If it does not, the
-// old ones stay, and it is tried again from time to time.
+// old ones, if there are any, stay, and it is tried again from time to time.
 #pragma once
 
 #include <stdbool.h>
@@ -25,3 +25,6 @@ bool pool_restart_step(struct pool *p);
 // pool_restart_proved and pool_restart_failed: the first worker of the new ones.
 void pool_restart_proved(struct pool *p);
 void pool_restart_failed(struct pool *p);
+
+// pool_restart_removed: the app is not in the configuration any more.
+void pool_restart_removed(struct pool *p);

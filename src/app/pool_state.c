@@ -81,7 +81,7 @@ void pool_state_term(const struct pool_worker *w)
     order->answered = w->comes_back;
 }
 
-static void order_text(enum pool_order_type type, struct str app, struct str text)
+static struct pool_order *order_text(enum pool_order_type type, struct str app, struct str text)
 {
     struct pool_order *order = mem_alloc(sizeof *order + app.len + text.len);
     char *room = (char *)(order + 1);
@@ -95,6 +95,7 @@ static void order_text(enum pool_order_type type, struct str app, struct str tex
     };
     list_push_back(&pool_state.orders, &order->node);
     pool_state_due(0);
+    return order;
 }
 
 void pool_state_tell(const struct pool *p, const char *fmt, ...)
@@ -106,7 +107,7 @@ void pool_state_tell(const struct pool *p, const char *fmt, ...)
     va_end(args);
     ASSERT(len >= 0);
     size_t text_len = (size_t)len < sizeof text ? (size_t)len : sizeof text - 1;
-    order_text(POOL_ORDER_TELL, p->endpoint.name, str_n(text, text_len));
+    (void)order_text(POOL_ORDER_TELL, p->endpoint.name, str_n(text, text_len));
 }
 
 void pool_state_timeout(const struct pool *p, int32_t pid)
@@ -117,7 +118,7 @@ void pool_state_timeout(const struct pool *p, int32_t pid)
                        "is killed.",
                        (int)pid, (unsigned long long)(p->set.request_us / 1000));
     ASSERT(len >= 0 && (size_t)len < sizeof text);
-    order_text(POOL_ORDER_TIMEOUT, p->endpoint.name, str_n(text, (size_t)len));
+    (void)order_text(POOL_ORDER_TIMEOUT, p->endpoint.name, str_n(text, (size_t)len));
 }
 
 void pool_state_closed(const struct pool *p, int32_t pid, bool termed)
@@ -128,12 +129,12 @@ void pool_state_closed(const struct pool *p, int32_t pid, bool termed)
                        (int)pid, termed ? "did not end by SIGTERM" : "began to end, is not gone",
                        POOL_TERM_US / 1000);
     ASSERT(len >= 0 && (size_t)len < sizeof text);
-    order_text(POOL_ORDER_CLOSED, p->endpoint.name, str_n(text, (size_t)len));
+    (void)order_text(POOL_ORDER_CLOSED, p->endpoint.name, str_n(text, (size_t)len));
 }
 
-void pool_state_restarted(const struct pool *p, bool ok, struct str text)
+void pool_state_restarted(const struct pool *p, enum pool_restarted how, struct str text)
 {
-    order_text(ok ? POOL_ORDER_RESTARTED : POOL_ORDER_NOT_RESTARTED, p->endpoint.name, text);
+    order_text(POOL_ORDER_RESTARTED, p->endpoint.name, text)->restarted = how;
 }
 
 void pool_state_deliver(struct ticket *t, int state)

@@ -184,19 +184,30 @@ enum pool_order_type {
     POOL_ORDER_TRACE, // say where the script is
     POOL_ORDER_APP_IDLE,
     POOL_ORDER_RENEW,
-    POOL_ORDER_TELL,    // the operator
-    POOL_ORDER_CLOSED,  // the operator, of a worker that has closed its connection
-    POOL_ORDER_TIMEOUT, // the operator, of a worker that is killed and answers nobody any more
-    POOL_ORDER_RESTARTED,
-    POOL_ORDER_NOT_RESTARTED
+    POOL_ORDER_TELL,     // the operator
+    POOL_ORDER_CLOSED,   // the operator, of a worker that has closed its connection
+    POOL_ORDER_TIMEOUT,  // the operator, of a worker that is killed and answers nobody any more
+    POOL_ORDER_RESTARTED // or not
+};
+
+// What a restart has come to.
+enum pool_restarted {
+    POOL_RESTARTED_WELL,
+    // A new worker could not be started, and
+    POOL_RESTARTED_STAY,     // the old ones stay; it is tried again
+    POOL_RESTARTED_OLD_CODE, // there are none: who comes next starts one, as before
+    POOL_RESTARTED_LATER,    // the same, but the settings are new: who comes next tries again
+    // Nothing is known of the new ones.
+    POOL_RESTARTED_REMOVED
 };
 
 struct pool_order { // for the keeper, given by the control thread
     struct list_node node;
     enum pool_order_type type;
     uint32_t worker_id;
-    int32_t pid;     // of POOL_ORDER_TERM
-    bool answered;   // of the same: nobody lacks an answer
+    int32_t pid;   // of POOL_ORDER_TERM
+    bool answered; // of the same: nobody lacks an answer
+    enum pool_restarted restarted;
     struct str app;  // copied behind
     struct str text; // to tell; copied behind
 };
@@ -259,7 +270,7 @@ void pool_state_term(const struct pool_worker *w);
 void pool_state_closed(const struct pool *p, int32_t pid, bool termed);
 
 // pool_state_restarted queues the outcome of a restart.
-void pool_state_restarted(const struct pool *p, bool ok, struct str text);
+void pool_state_restarted(const struct pool *p, enum pool_restarted how, struct str text);
 
 // pool_state_deliver sends a ticket (in no list) to its thread's inbox.
 void pool_state_deliver(struct ticket *t, int state);

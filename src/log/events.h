@@ -9,7 +9,8 @@
  X("app.loaded", "an app's program is there; workers can be started")                          \
  X("app.output", "a line that an app wrote on its standard error")                             \
  X("app.protocol", "a process of an app sent what it may not send")                            \
- X("app.restart_failed", "an app's new workers could not be started; the old ones stay")       \
+ X("app.restart_failed",                                                                       \
+   "an app that was to get new workers has none; the old ones, if there are any, stay")        \
  X("app.restarted", "an app gets new workers because that was asked for")                      \
  X("auth.bad_line", "a line of a password file can let nobody in")                             \
  X("auth.file_failed", "a password file cannot be read; all who ask are refused")              \

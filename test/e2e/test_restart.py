@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """New workers for an app without a reload: `godwit restart` and tmp/restart.txt. New ones prove that they start."""
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -93,10 +94,31 @@ def test_app_without_workers(app):
     done = app.control("restart", "_", check=False)
     assert done.returncode == 1 and "of the new code" in done.stderr
     assert "has new workers" not in done.stdout
+    app.stderr.wait(r"app\.restart_failed \[app _\] .*there are no old ones, requests start them as before, and it is tried again")
     found = app.app()
     assert found["restarting"] and 0 < found["last_failure"]["next_try_ms"] <= 10000
     assert app.stderr.text().count("app.restarted") == 1
     assert app.get("/hello.php").status == 200  # the old code is still loaded
+
+
+def test_app_that_a_reload_removes_meanwhile(app):
+    """Who waits for the outcome is told why there is none."""
+    app.file("start.sh", f"""#!/bin/sh
+        while [ -e {app.data}/wait ]; do sleep 0.05; done
+        exec {Path(app.command()[0]).parent}/runtime/php/godwit-php
+        """, 0o755)
+    app.php(f"workers 0..1; command {app.www}/start.sh;")
+    (app.data / "wait").touch()
+    restart = subprocess.Popen(app.command("restart", "-n", app.name, "_"), cwd=app.base, env=app.env, text=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait.until(lambda: app.app()["restarting"], 5, "a restart on its way")
+    app.config("listen 127.0.0.1:%(port)d; site _ { root %(www)s; }")
+    app.reload()
+    out, err = restart.communicate(timeout=20 * wait.SCALE)
+    assert restart.returncode == 1 and out == ""
+    assert "the app was removed from the configuration before a new worker was ready" in err
+    app.stderr.wait(r"app\.restart_failed \[app _\] the app was removed")
+    (app.data / "wait").unlink()
 
 
 @pytest.mark.parametrize("place,directive", [("tmp", ""), ("app/tmp", "directory %(base)s/app;")])

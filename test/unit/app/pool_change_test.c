@@ -521,6 +521,37 @@ static void a_restart_during_a_restart_goes_back_as_far(void **state)
     arena_done(&a);
 }
 
+// Whoever waits for the outcome is told at any stage, and once.
+static void a_restart_of_an_app_that_is_removed(void **state)
+{
+    play_close_case(state);
+    for (int stage = 0; stage < 4; stage++) {
+        play_open_case(state);
+        play_ask(&play.clients[0]);
+        play_look();
+        if (stage > 0)
+            play_ready(&play.processes[0]);
+        assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
+        if (stage > 1)
+            play_look();
+        unsigned failed = stage > 2 ? 1 : 0;
+        if (failed) // it is to be tried again
+            play_start_fails(&play.processes[1], "syntax error");
+        assert_int_equal(play.not_restarted, failed);
+        pool_commit(NULL, 0, &play.limits);
+        play_look();
+        assert_int_equal(play.not_restarted, 1);
+        if (stage == 2)
+            play_start_fails(&play.processes[1], "too late");
+        play_commit(play_settings());
+        play_pass(2 * POOL_BACKOFF_MAX_US);
+        assert_int_equal(play.not_restarted, 1);
+        assert_int_equal(play.restarted, 0);
+        play_close_case(state);
+    }
+    play_open_case(state);
+}
+
 static void a_removed_app_serves_what_waits(void **state)
 {
     (void)state;
@@ -591,6 +622,7 @@ int main(void)
         PLAY_CASE(a_restart_without_workers_proves_as_well),
         PLAY_CASE(a_restart_that_loses_the_old_ones_proves_on),
         PLAY_CASE(a_change_while_a_restart_is_proved_goes_on),
+        PLAY_CASE(a_restart_of_an_app_that_is_removed),
         PLAY_CASE(a_change_after_a_failed_restart_proves_itself),
         PLAY_CASE(a_restart_during_a_restart_goes_back_as_far),
         PLAY_CASE(a_removed_app_serves_what_waits),
