@@ -243,7 +243,8 @@ const struct key app_conf_block_keys[APP_CONF_BLOCK_COUNT] = {
         .unit = "requests",
         .help =
             "Requests after which a worker is replaced, a tenth more or less so that not all are replaced at once. "
-            "It serves until the new one is ready. 0: never.",
+            "It serves until the new one is ready, but at most another tenth: then requests wait for that. Only "
+            "if none can be started it serves on. 0: never.",
         .example = "5000",
     },
     {

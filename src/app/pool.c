@@ -593,7 +593,7 @@ void pool_ready(struct str app, uint32_t id, int32_t pid, int fd)
     find_place(w);
     bool replaces = w->replaces;
     pool_worker_offer(w);
-    if (replaces)
+    if (replaces || p->counts[POOL_WORKER_RESTING])
         pool_worker_replace(p);
     pool_state_due(0); // old ones may retire, others may be started
     pool_state_unlock();

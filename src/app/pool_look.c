@@ -181,25 +181,48 @@ static uint32_t wanted_starts(struct pool *p, uint64_t now_us, uint64_t *next_us
     return wanted;
 }
 
-// A worn worker goes when the one that was started for it is ready: one at a time.
+// How many there may be above the maximum, for worn ones that serve on meanwhile. More than one
+// only where no limit of all apps is in the way.
+static uint32_t spare_of(const struct pool *p)
+{
+    uint32_t spare = p->set.workers_max / POOL_SPARE_PART;
+    if (!spare || pool_state.limits.workers_max || pool_state.limits.memory_max_bytes)
+        return 1;
+    return spare < POOL_STARTS_AT_ONCE ? spare : POOL_STARTS_AT_ONCE;
+}
+
+// A worn worker goes when the one that was started for it is ready. Tells whether one more may be
+// started.
 static bool needs_replacement(const struct pool *p)
 {
-    if (!p->worn || p->leaving || p->proved != p->generation
-        || pool_state_alive(p) > p->set.workers_max
+    uint32_t spare = spare_of(p);
+    if (!p->worn || p->proved != p->generation || pool_state_alive(p) >= p->set.workers_max + spare
         || p->counts[POOL_WORKER_STARTING] > POOL_STARTS_AT_ONCE)
         return false;
+    uint32_t on_the_way = p->leaving;
     list_foreach(&p->workers, struct pool_worker, node, w)
-        if (w->replaces && w->state == POOL_WORKER_STARTING)
-            return false;
-    return true;
+        on_the_way += w->replaces && w->state == POOL_WORKER_STARTING;
+    return on_the_way < spare && on_the_way < p->worn;
+}
+
+// One that rests serves again when nobody else will. Tells when to look again.
+static uint64_t end_rest(struct pool *p, uint64_t now_us)
+{
+    if (!p->counts[POOL_WORKER_RESTING])
+        return POOL_NEVER;
+    if (pool_worker_can_be_replaced(p))
+        return now_us + POOL_EXIT_US;
+    list_foreach(&p->workers, struct pool_worker, node, w)
+        if (w->state == POOL_WORKER_RESTING)
+            pool_worker_offer(w);
+    return POOL_NEVER;
 }
 
 static uint64_t start_workers(struct pool *p, uint64_t now_us)
 {
-    uint64_t next_us = POOL_NEVER;
-    if (!p->in_force || pool_state.orphaned)
-        return next_us;
-    if (!pool_restart_step(p))
+    bool may_start = p->in_force && !pool_state.orphaned && pool_restart_step(p);
+    uint64_t next_us = end_rest(p, now_us);
+    if (!may_start)
         return next_us;
     bool proof = needs_proof(p);
     uint32_t wanted = wanted_starts(p, now_us, &next_us);
@@ -212,7 +235,7 @@ static uint64_t start_workers(struct pool *p, uint64_t now_us)
         (void)pool_worker_start(p);
         wanted -= wanted ? 1 : 0;
     }
-    if (needs_replacement(p))
+    while (needs_replacement(p))
         pool_worker_start(p)->replaces = true;
     for (; wanted && has_room(p) && pool_room_for(p, now_us); wanted--)
         (void)pool_worker_start(p);

@@ -11,7 +11,7 @@
 static const char *const STATES[POOL_WORKER_STATES] = {
     [POOL_WORKER_STARTING] = "starting", [POOL_WORKER_IDLE] = "idle",
     [POOL_WORKER_BUSY] = "running",      [POOL_WORKER_DETACHED] = "detached",
-    [POOL_WORKER_RETIRING] = "retiring",
+    [POOL_WORKER_RETIRING] = "retiring", [POOL_WORKER_RESTING] = "resting",
 };
 
 static uint64_t since_ms(uint64_t now_us, uint64_t then_us)
@@ -130,7 +130,8 @@ const struct pool_report *pool_report(struct arena *a, size_t *out_count)
 static void check_worker(const struct pool *p, const struct pool_worker *w)
 {
     ASSERT(w->magic == POOL_WORKER_MAGIC && w->pool == p);
-    bool connected = w->state == POOL_WORKER_IDLE || w->state == POOL_WORKER_BUSY;
+    bool connected = w->state == POOL_WORKER_IDLE || w->state == POOL_WORKER_BUSY
+                     || w->state == POOL_WORKER_RESTING;
     if (w->state != POOL_WORKER_DETACHED)
         ASSERT(connected == (w->slot.fd != FD_NONE));
     ASSERT(list_has(&w->idle) == (w->state == POOL_WORKER_IDLE));
@@ -166,6 +167,7 @@ static void check_pool(const struct pool *p)
     ASSERT(idle == p->counts[POOL_WORKER_IDLE] && queued == p->queue.count);
     ASSERT(!idle || !queued || !pool_busy_has_room(p));
     ASSERT(p->counts[POOL_WORKER_STARTING] <= POOL_STARTS_AT_ONCE + 2);
+    ASSERT(p->counts[POOL_WORKER_RESTING] <= 1);
 }
 
 void pool_report_check(void)

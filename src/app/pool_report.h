@@ -13,7 +13,8 @@
 struct pool_report_worker {
     uint32_t id;
     int32_t pid;       // 0: not known yet
-    const char *state; // "starting", "idle", "reading", "running", "detached", "retiring"
+    const char *state; // "starting", "idle", "reading", "running", "detached", "retiring",
+                       // "resting"
     uint64_t since_ms; // in that state
     bool outdated;     // of settings before the last change
     bool worn;         // to be replaced: requests, memory

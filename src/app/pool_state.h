@@ -10,17 +10,21 @@
 //
 //   DETACHED --says that it is back--> IDLE      (AWAY) --closes--> RETIRING
 //
-// A worn worker serves on until another one, started for it, is ready; one at a time.
+// A worn worker serves on until another one, started for it, is ready; so many at a time as the app
+// may have spare ones. One that has had all the requests that it may have, and more, retires, or
+// rests if it is the last one:
+//
+//   BUSY --spent, the last--> RESTING --another one is ready--> RETIRING
+//                                '-----none can be started----> IDLE or BUSY
 //
 //   ticket: QUEUED --grant--> GRANTED --inbox--> on_slot
 //              '----fail----> FAILED ---inbox--> on_failed       cancel leaves each of them
 //
 // Invariants (pool_check): while tickets wait, workers are idle only because as many as may be are
 // busy; each worker is in
-// its pool's list and counted under its state; only IDLE and BUSY ones have a descriptor, and
-// DETACHED ones that may come back; a slot
-// has a user only while BUSY; starts never exceed the maximum by more than the one that proves a
-// new generation and the one that replaces a worn worker.
+// its pool's list and counted under its state; only IDLE, BUSY and RESTING ones have a descriptor,
+// and DETACHED ones that may come back; a slot has a user only while BUSY; workers never exceed the
+// maximum by more than the one that proves a new generation and those that replace worn workers.
 #pragma once
 
 #include <pthread.h>
@@ -37,8 +41,10 @@
 #define POOL_MAGIC          0x504f4f4cu
 #define POOL_WORKER_MAGIC   0x574f524bu
 #define POOL_NEVER          UINT64_MAX
-#define POOL_STARTS_AT_ONCE 4 // of one app
-#define POOL_FAILURES_MAX   3 // in a row, with no worker alive: waiting requests are refused
+#define POOL_STARTS_AT_ONCE 4       // of one app
+#define POOL_EXIT_US        1000000 // that a retiring worker is waited for before a spent one serves on
+#define POOL_SPARE_PART     4       // of the maximum, that may be started for worn workers at once
+#define POOL_FAILURES_MAX   3       // in a row, with no worker alive: waiting requests are refused
 #define POOL_BACKOFF_MIN_US 100000
 #define POOL_BACKOFF_MAX_US 10000000
 #define POOL_TRACE_US       250000  // that a stuck worker has to say where it is
@@ -55,6 +61,7 @@ enum pool_worker_state {
     POOL_WORKER_BUSY,
     POOL_WORKER_DETACHED, // has answered and goes on working; may have closed
     POOL_WORKER_RETIRING, // connection closed by us; its end is awaited
+    POOL_WORKER_RESTING,  // is given no request unless no other one can be started; one at most
     POOL_WORKER_STATES
 };
 
@@ -109,7 +116,8 @@ struct pool_worker {
     enum pool_worker_closing closing; // RETIRING
     uint64_t since_us;                // of the state
     uint64_t kill_us;                 // DETACHED, RETIRING: when it is killed
-    uint64_t requests_max;            // 0: any number
+    uint64_t requests_max;            // when it is worn; 0: never
+    uint64_t requests_end;            // when it has had enough, even if there is no other one yet
     bool worn;                        // to be replaced: requests or memory
     bool replaces;                    // started for a worn one
     bool leaves;                      // worn, and its replacement is ready

@@ -30,8 +30,8 @@ static void leave_idle(struct pool_worker *w)
     list_remove(&w->idle);
 }
 
-// Looks at an idle connection on which something has happened. End of file, a farewell or noise:
-// the connection is of no use; whether the process lives is for its exit to tell.
+// Looks at a connection without a request on which something has happened. End of file, a farewell
+// or noise: the connection is of no use; whether the process lives is for its exit to tell.
 static void look_at_idle(struct pool_worker *w)
 {
     char byte;
@@ -90,7 +90,7 @@ static void on_watch(struct loop_watch *watch, unsigned ready)
     // Idle; or taken by another thread since this event was fetched: then it sees its own.
     pool_state_lock();
     ASSERT(w->magic == POOL_WORKER_MAGIC);
-    if (w->state == POOL_WORKER_IDLE)
+    if (w->state == POOL_WORKER_IDLE || w->state == POOL_WORKER_RESTING)
         look_at_idle(w);
     else if (w->state == POOL_WORKER_DETACHED && w->slot.fd != FD_NONE)
         look_at_detached(w);
@@ -115,6 +115,7 @@ struct pool_worker *pool_worker_start(struct pool *p)
     uint64_t tenth = w->requests_max / 10;
     if (tenth) // not all at the same moment
         w->requests_max += random_u64() % (2 * tenth + 1) - tenth;
+    w->requests_end = w->requests_max + tenth;
     w->worn = w->replaces = w->leaves = false;
     w->fork_kib = w->own_kib = 0;
     w->measured_us = w->measure_after_us = w->measured_kib = 0;
@@ -247,7 +248,8 @@ void pool_worker_replace(struct pool *p)
     list_foreach(&p->workers, struct pool_worker, node, w) {
         if (!w->worn || w->leaves)
             continue;
-        if (w->state == POOL_WORKER_IDLE) {
+        if (w->state == POOL_WORKER_RESTING
+            || (w->state == POOL_WORKER_IDLE && !p->counts[POOL_WORKER_RESTING])) {
             pool_worker_part(w, POOL_WORKER_RETIRING, pool_state_now_us() + p->set.stop_us);
             return;
         }
@@ -260,15 +262,52 @@ void pool_worker_replace(struct pool *p)
     p->leaving++;
 }
 
+// Those that are just about to make room.
+static uint32_t exiting(const struct pool *p)
+{
+    uint64_t now_us = pool_state_now_us();
+    uint32_t count = 0;
+    list_foreach(&p->workers, struct pool_worker, node, w)
+        count += w->state == POOL_WORKER_RETIRING && now_us < w->since_us + POOL_EXIT_US;
+    return count;
+}
+
+bool pool_worker_can_be_replaced(const struct pool *p)
+{
+    if (!p->in_force || pool_state.orphaned || p->failures || p->proved != p->generation)
+        return false;
+    return p->counts[POOL_WORKER_STARTING] || pool_state_alive(p) <= p->set.workers_max
+           || pool_state_alive(p) - exiting(p) <= p->set.workers_max;
+}
+
+// It has had all the requests that it may have. The last one stays, in case that none can be
+// started.
+static void hold_back(struct pool_worker *w)
+{
+    struct pool *p = w->pool;
+    uint32_t others = p->counts[POOL_WORKER_RESTING] + pool_state_usable(p);
+    others -= w->state == POOL_WORKER_BUSY ? 1 : 0;
+    if (others)
+        pool_worker_part(w, POOL_WORKER_RETIRING, pool_state_now_us() + p->set.stop_us);
+    else
+        set_state(w, POOL_WORKER_RESTING);
+    pool_state_due(0);
+}
+
 void pool_worker_offer(struct pool_worker *w)
 {
     struct pool *p = w->pool;
     ASSERT(w->state == POOL_WORKER_STARTING || w->state == POOL_WORKER_BUSY
-           || w->state == POOL_WORKER_DETACHED);
+           || w->state == POOL_WORKER_DETACHED || w->state == POOL_WORKER_RESTING);
     if (is_done(w) || p->gives_up) {
         p->gives_up -= p->gives_up ? 1 : 0;
         pool_worker_part(w, POOL_WORKER_RETIRING, pool_state_now_us() + p->set.stop_us);
         pool_state_due(0);
+        return;
+    }
+    bool is_spent = w->requests_end && w->slot.served >= w->requests_end;
+    if (is_spent && w->state != POOL_WORKER_RESTING && pool_worker_can_be_replaced(p)) {
+        hold_back(w);
         return;
     }
     // One that comes from its request is counted as busy itself.

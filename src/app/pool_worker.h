@@ -14,6 +14,10 @@ struct pool_worker *pool_worker_start(struct pool *p);
 // measured now.
 void pool_worker_judge(struct pool_worker *w, uint64_t anon_kib);
 
+// pool_worker_can_be_replaced tells whether another one is on its way, or can be, as far as is
+// known.
+bool pool_worker_can_be_replaced(const struct pool *p);
+
 // pool_worker_replace lets a worn worker go, for the one that was started for it and is ready now.
 void pool_worker_replace(struct pool *p);
 
@@ -29,8 +33,9 @@ void pool_worker_detach(struct pool_worker *w, bool comes_back, uint64_t kill_us
 // ended: it is given a moment to do so, and is made to then.
 void pool_worker_closed(struct pool_worker *w);
 
-// pool_worker_offer gives one that is free (BUSY without user, STARTING or DETACHED with a
-// connection) to the oldest ticket, makes it idle, or retires it when its time has come.
+// pool_worker_offer gives one that is free (BUSY without user, RESTING, STARTING or DETACHED with a
+// connection) to the oldest ticket, makes it idle, lets it rest, or retires it when its time has
+// come.
 void pool_worker_offer(struct pool_worker *w);
 
 // pool_worker_take makes it BUSY, for the calling thread's or a granted ticket's use.

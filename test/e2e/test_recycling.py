@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers are replaced when they are worn, and shared between apps: without a request that notices."""
+import collections
 import os
 from pathlib import Path
 
@@ -50,6 +51,24 @@ def test_replacement_comes_first(app):
         wait.until(lambda: app.status()["metrics"]["workers_recycled"] >= 10, 60, "ten have been replaced")
         alive = [len(workers(app)) for _ in range(30)]
     assert load.failures == [] and min(alive) >= 1 and max(alive) <= 3, alive
+
+
+@pytest.mark.parametrize("requests,most,more", [(1, 1, ""), (7, 7, ""), (20, 24, ""), (1, 1, "workers_max 3;")])
+def test_the_limit_holds_under_load(app, requests, most, more):
+    """However fast they wear out: workers do not have more requests than they may have, unless processes take a second to
+    end, and no request fails."""
+    counts = collections.Counter()
+
+    def count(answer) -> str:
+        counts[answer.text] += 1
+        return "" if answer.status == 200 else f"status {answer.status}"
+
+    app.php(f"workers 0..4; requests {requests};", top=more)
+    with Load(app.address, "/hello.php", clients=12, check=count, timeout=30) as load:
+        load.wait_done(400, 60)
+    assert load.failures == []
+    over = sum(max(0, n - most) for n in counts.values())
+    assert over <= load.done / 20, (load.done, counts.most_common(3))
 
 
 def test_worn_worker_serves_while_no_other_can_be_started(app):

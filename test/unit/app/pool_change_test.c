@@ -17,14 +17,9 @@
 #include "os/fd.h"
 #include "play.h"
 
-static void workers_are_replaced_by_count(void **state)
+static void use_up_worker(unsigned requests)
 {
-    (void)state;
-    struct pool_settings set = play_settings();
-    set.requests_max = 3;
-    set.workers_min = set.workers_max = 1;
-    play_commit(set);
-    for (int i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < requests; i++) {
         play_ask(&play.clients[0]);
         play_look();
         if (!i)
@@ -33,7 +28,28 @@ static void workers_are_replaced_by_count(void **state)
         play_give(&play.clients[0], SLOT_REUSE);
     }
     play_look();
-    assert_int_equal(play.starts, 2); // its replacement
+}
+
+static struct pool_worker *worker_of(const struct client *c)
+{
+    return CONTAINER_OF(c->slot, struct pool_worker, slot);
+}
+
+static void workers_are_replaced_by_count(void **state)
+{
+    (void)state;
+    struct pool_settings set = play_settings();
+    set.requests_max = 10;
+    set.workers_min = set.workers_max = 1;
+    play_commit(set);
+    play_ready(&play.processes[0]);
+    do {
+        play_ask(&play.clients[0]);
+        uint64_t left = worker_of(&play.clients[0])->requests_max - play.clients[0].slot->served;
+        play_give(&play.clients[0], SLOT_REUSE);
+        play_look();
+        assert_int_equal(play.starts, left > 1 ? 1 : 2); // its replacement
+    } while (play.starts == 1);
     play_ask(&play.clients[0]);
     assert_ptr_equal(play_process_of(&play.clients[0]),
                      &play.processes[0]); // serves until that is ready
@@ -48,45 +64,169 @@ static void workers_are_replaced_by_count(void **state)
     assert_int_equal(play.starts, 2);
 }
 
-static void worn_workers_go_one_at_a_time(void **state)
+// Requests wait for another one rather than for one that has had as many as it may have.
+static void a_spent_worker_rests(void **state)
+{
+    struct arena a = {0};
+    (void)state;
+    struct pool_settings set = play_settings();
+    set.requests_max = 3;
+    set.workers_max = 1;
+    play_commit(set);
+    use_up_worker(3);
+    assert_string_equal(play_report(&a)->workers[0].state, "resting");
+    assert_int_equal(play.starts, 2);
+    play_ask(&play.clients[0]);
+    assert_true(play.clients[0].waits);
+    play_ready(&play.processes[1]);
+    assert_ptr_equal(play_process_of(&play.clients[0]), &play.processes[1]);
+    assert_true(play_has_left(&play.processes[0]));
+    // The next one waits a moment for its end, which makes room, but not longer.
+    play_pass(POOL_EXIT_US / 2);
+    for (int i = 0; i < 3; i++) {
+        play_give(&play.clients[0], SLOT_REUSE);
+        play_ask(&play.clients[0]);
+        play_look();
+        assert_true(play.clients[0].waits == (i == 2));
+    }
+    assert_int_equal(play.starts, 2);
+    play_pass(POOL_EXIT_US / 2 - 1);
+    assert_true(play.clients[0].waits);
+    play_pass(POOL_EXIT_US);
+    assert_ptr_equal(play_process_of(&play.clients[0]), &play.processes[1]);
+    assert_int_equal(play_end(&play.processes[0], 0), POOL_EXIT_WANTED);
+    assert_int_equal(play.starts, 3);
+    arena_done(&a);
+}
+
+// Where none can be started, more requests than it should have are better than none.
+static void a_spent_worker_serves_where_no_other_can_be_started(void **state)
+{
+    enum { FAILS, CHANGES, IS_RESTARTED, IS_REMOVED, IS_ORPHANED, CASES };
+
+    play_close_case(state);
+    for (int i = 0; i < CASES; i++) {
+        play_open_case(state);
+        struct pool_settings set = play_settings();
+        set.requests_max = 1;
+        set.workers_max = 1;
+        play_commit(set);
+        use_up_worker(1);
+        assert_int_equal(play.starts, 2);
+        play_ask(&play.clients[0]);
+        assert_true(play.clients[0].waits);
+        set.digest = 2;
+        if (i == FAILS)
+            play_start_fails(&play.processes[1], "no memory");
+        else if (i == CHANGES)
+            pool_commit(&set, 1, &play.limits);
+        else if (i == IS_RESTARTED)
+            (void)pool_restart(STR("shop"));
+        else if (i == IS_REMOVED)
+            pool_commit(NULL, 0, &play.limits);
+        else
+            pool_orphan();
+        play_look();
+        if (i == IS_RESTARTED) { // after the one that is on its way, which serves then
+            play_ready(&play.processes[1]);
+            assert_ptr_equal(play_process_of(&play.clients[0]), &play.processes[1]);
+        } else {
+            assert_ptr_equal(play_process_of(&play.clients[0]), &play.processes[0]);
+        }
+        play_give(&play.clients[0], SLOT_REUSE);
+        play_ask(&play.clients[0]);
+        play_look();
+        assert_true((play.clients[0].slot != NULL) != (i == IS_REMOVED));
+        play_close_case(state);
+    }
+    play_open_case(state);
+}
+
+// All but the last one need not wait for another one.
+static void spent_workers_leave_together(void **state)
 {
     (void)state;
-    struct arena a = {0};
     struct pool_settings set = play_settings();
     set.requests_max = 1;
-    set.workers_max = 3;
+    set.workers_max = 4;
     play_commit(set);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 8; i++)
         play_ask(&play.clients[i]);
     play_look();
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         play_ready(&play.processes[i]);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         play_give(&play.clients[i], SLOT_REUSE);
-    play_look();
-    assert_int_equal(play_report(&a)->worn, 3);
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(play.starts, 4 + i); // one more
-        if (i == 0) {                         // one that fails changes nothing
-            play_start_fails(&play.processes[3], "no memory");
-            assert_int_equal(play_report(&a)->worn, 3);
-            play_pass(POOL_BACKOFF_MAX_US);
-            play.processes[3] = play.processes[--play.process_count];
-            play.starts--;
+    unsigned left = 0;
+    for (int i = 0; i < 4; i++)
+        left += play_has_left(&play.processes[i]);
+    assert_int_equal(left, 3);
+    for (int i = 0; i < 4; i++)
+        if (play_has_left(&play.processes[i]))
+            assert_int_equal(play_end(&play.processes[i], 0), POOL_EXIT_WANTED);
+    assert_int_equal(play.starts, 7); // the one that rests has the fourth place
+    for (int i = 4; i < 7; i++)
+        play_ready(&play.processes[i]);
+    for (int i = 4; i < 7; i++)
+        assert_non_null(play.clients[i].slot);
+    for (int i = 0; i < 4; i++)
+        assert_true(play_has_left(&play.processes[i]));
+}
+
+// Several at a time where there are many, if no limit of all apps is in the way.
+static void worn_workers_are_replaced_in_parallel(void **state)
+{
+    static const struct {
+        uint32_t workers_max, limit, at_once;
+    } CASES[] = {{3, 0, 1}, {8, 0, 2}, {16, 0, 4}, {40, 0, 4}, {16, 16, 1}};
+
+    play_close_case(state);
+    for (size_t c = 0; c < ARRAY_LEN(CASES); c++) {
+        struct arena a = {0};
+        play_open_case(state);
+        uint32_t count = CASES[c].workers_max;
+        uint32_t at_once = CASES[c].at_once;
+        struct pool_settings set = play_settings();
+        set.workers_min = set.workers_max = count;
+        set.memory_max_bytes = 1 << 20;
+        set.queue_max = count;
+        play.limits.workers_max = CASES[c].limit;
+        play_commit(set);
+        for (uint32_t i = 0; i < count; i++)
+            play_ready(&play.processes[i]);
+        assert_int_equal(play.starts, count);
+        for (uint32_t i = 0; i < count; i++)
+            play_ask(&play.clients[i]);
+        for (uint32_t i = 0; i < count; i++) {
+            play_process_of(&play.clients[i])->anon_kib = 2048;
+            play_give(&play.clients[i], SLOT_REUSE);
         }
+        play_look();
+        assert_int_equal(play_report(&a)->worn, count);
+        assert_int_equal(play.starts, count + at_once);
+        // One that fails changes nothing.
+        play_start_fails(&play.processes[count], "no memory");
+        play_pass(POOL_BACKOFF_MAX_US);
+        assert_int_equal(play_report(&a)->worn, count);
+        assert_int_equal(play.starts, count + at_once + 1);
         unsigned left = 0;
-        play_ready(&play.processes[3 + i]);
-        for (int j = 0; j < 3; j++) {
-            left += play_has_left(&play.processes[j]);
-            if (play.processes[j].alive && play_has_left(&play.processes[j]))
+        for (size_t i = count + 1; i < play.process_count; i++) {
+            play_ready(&play.processes[i]);
+            for (uint32_t j = 0; j < count; j++) {
+                if (!play.processes[j].alive || !play_has_left(&play.processes[j]))
+                    continue;
+                left++;
                 assert_int_equal(play_end(&play.processes[j], 0), POOL_EXIT_WANTED);
+            }
+            assert_int_equal(left, i - count); // one for each
         }
-        assert_int_equal(left, i + 1);
+        assert_int_equal(left, count);
+        assert_int_equal(play_report(&a)->worn, 0);
+        assert_int_equal(play.starts, 2 * count + 1);
+        arena_done(&a);
+        play_close_case(state);
     }
-    play_look();
-    assert_int_equal(play_report(&a)->worn, 0);
-    assert_int_equal(play.starts, 6);
-    arena_done(&a);
+    play_open_case(state);
 }
 
 static void requests_differ_by_a_tenth(void **state)
@@ -101,7 +241,8 @@ static void requests_differ_by_a_tenth(void **state)
     for (size_t i = 0; i < play.process_count; i++) {
         play_ready(&play.processes[i]);
         play_ask(&play.clients[i]);
-        const struct pool_worker *w = CONTAINER_OF(play.clients[i].slot, struct pool_worker, slot);
+        const struct pool_worker *w = worker_of(&play.clients[i]);
+        assert_int_equal(w->requests_end, w->requests_max + 10);
         least = w->requests_max < least ? w->requests_max : least;
         most = w->requests_max > most ? w->requests_max : most;
     }
@@ -608,7 +749,10 @@ int main(void)
 {
     static const struct CMUnitTest TESTS[] = {
         PLAY_CASE(workers_are_replaced_by_count),
-        PLAY_CASE(worn_workers_go_one_at_a_time),
+        PLAY_CASE(a_spent_worker_rests),
+        PLAY_CASE(a_spent_worker_serves_where_no_other_can_be_started),
+        PLAY_CASE(spent_workers_leave_together),
+        PLAY_CASE(worn_workers_are_replaced_in_parallel),
         PLAY_CASE(requests_differ_by_a_tenth),
         PLAY_CASE(workers_are_replaced_for_their_memory),
         PLAY_CASE(memory_that_grows_is_measured_often),

@@ -87,7 +87,7 @@ static void act_on_settings(void)
     set.workers_max = set.workers_min + 1 + chance(8);
     set.busy_max = chance(4);
     set.queue_max = chance(40);
-    set.requests_max = chance(2) * 20;
+    set.requests_max = (const uint64_t[]){0, 1, 20}[chance(3)];
     play.limits.workers_max = chance(3) * 3;
     pool_commit(&set, chance(10) ? 1 : 0, &play.limits);
     play_look();
