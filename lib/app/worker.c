@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/buf.h"
 #include "board.h"
 #include "os/fd.h"
 #include "quit.h"
+#include "wire/output_line.h"
 
 #define SETTING_MARK     1 // first byte of a special entry's name that is a PHP setting
 #define SETTING_IS_FINAL 4 // its second byte
@@ -306,11 +308,27 @@ bool godwit_app_is_open(const struct godwit_app_request *req)
     return !conn_has_answered(req->conn);
 }
 
+static struct str request_id(const struct godwit_app_request *req)
+{
+    struct lsapi_pair pair;
+    size_t at = 0;
+    while (lsapi_view_special(&req->conn->view, &at, &pair))
+        if (str_eq(pair.name, STR(LSAPI_REQUEST_ID_NAME)))
+            return pair.value;
+    return STR("");
+}
+
 void godwit_app_log(struct godwit_app_request *req, const char *text, size_t len)
 {
-    if (!req || conn_log(req->conn, str_n(text, len)) < 0) {
-        // Nobody is left to be told when this fails too.
-        int rc = fd_write_all(2, str_n(text, len));
-        (void)rc;
-    }
+    struct str said = str_n(text, len);
+    if (req && conn_log(req->conn, said) == 0)
+        return;
+    struct buf marked = {0};
+    struct str id = req ? request_id(req) : STR("");
+    if (id.len)
+        output_line_mark(&marked, id, said);
+    // Nobody is left to be told when this fails too.
+    int rc = fd_write_all(2, buf_len(&marked) ? buf_view(&marked) : said);
+    (void)rc;
+    buf_done(&marked);
 }

@@ -100,6 +100,13 @@ static struct pool_worker *take_idle(struct pool *p, struct thread *t)
     return NULL;
 }
 
+// Lock held.
+static void note_request(struct pool_worker *w, const struct ticket *t)
+{
+    pool_request_note(&w->request, t->exchange);
+    w->has_request = true;
+}
+
 static struct slot *acquire(struct endpoint *ep, struct ticket *t)
 {
     struct pool *p = pool_of(ep);
@@ -112,6 +119,7 @@ static struct slot *acquire(struct endpoint *ep, struct ticket *t)
     uint64_t now_us = pool_state_now_us();
     if (w) {
         slot = &w->slot;
+        note_request(w, t);
     } else if (is_hopeless(p, t->exchange, now_us, &t->failure)) {
         pool_state_deliver(t, POOL_TICKET_FAILED);
     } else {
@@ -308,8 +316,10 @@ static enum delivery open_ticket(struct ticket *t, struct thread *thread)
         return DELIVERY_FAILURE;
     struct pool *p = pool_of(t->endpoint);
     uint64_t now_us = pool_state_now_us();
-    if (pool_worker_own(worker_of(t->slot), thread))
+    if (pool_worker_own(worker_of(t->slot), thread)) {
+        note_request(worker_of(t->slot), t);
         return DELIVERY_SLOT;
+    }
     if (is_hopeless(p, t->exchange, now_us, &t->failure))
         return DELIVERY_FAILURE;
     enqueue(p, t, now_us);
@@ -618,13 +628,18 @@ static void end_conversation(struct pool_worker *w)
     (void)shutdown(w->slot.fd, SHUT_RDWR); // fails when it is closed at the other end
 }
 
-enum pool_exit pool_exited(struct str app, uint32_t id, int status, int32_t *out_pid)
+enum pool_exit pool_exited(struct str app, uint32_t id, int status, struct pool_end *out)
 {
     struct pool_worker *w = lock_worker(app, id);
     if (!w)
         return POOL_EXIT_UNKNOWN;
-    *out_pid = w->slot.worker_pid;
     enum pool_worker_state state = w->state;
+    *out = (struct pool_end){
+        .pid = w->slot.worker_pid,
+        .answered = state == POOL_WORKER_DETACHED || w->comes_back,
+    };
+    if (w->has_request)
+        out->request = w->request;
     bool parted = state == POOL_WORKER_RETIRING || state == POOL_WORKER_DETACHED;
     // Over a request no end is a good one; but how it takes our SIGTERM is its own affair.
     bool has_closed = w->closing == POOL_WORKER_CLOSED || w->closing == POOL_WORKER_ENDING;

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "app/pool_request.h"
 #include "backend/endpoint.h"
 #include "base/arena.h"
 #include "base/str.h"
@@ -106,9 +107,16 @@ enum pool_exit {
     POOL_EXIT_UNKNOWN     // no such worker
 };
 
-// pool_exited: worker `id` is gone with a wait status, or IPC_STATUS_UNKNOWN. *out_pid is what its
-// pid was.
-enum pool_exit pool_exited(struct str app, uint32_t id, int status, int32_t *out_pid);
+// What was known of a worker that has ended.
+struct pool_end {
+    int32_t pid;
+    struct pool_request request; // without an id: it had none
+    bool answered;               // the request; it only went on
+};
+
+// pool_exited: worker `id` is gone with a wait status, or IPC_STATUS_UNKNOWN. *out is not written
+// for an unknown one.
+enum pool_exit pool_exited(struct str app, uint32_t id, int status, struct pool_end *out);
 
 // pool_board sets the app's scoreboard memory (SCOREBOARD_BYTES; borrowed until the next call for
 // the app; NULL: none). Control thread, as pool_report.

@@ -76,7 +76,7 @@ static uint64_t end_time_of(struct pool *p, struct pool_worker *w, uint64_t now_
 {
     w->runs_on = false;
     metrics_add(&pool_state.control->metrics, request_timeouts, 1);
-    pool_state_timeout(p, w->slot.worker_pid);
+    pool_state_timeout(w);
     if (!p->traces)
         return now_us;
     pool_state_order(POOL_ORDER_TRACE, p->endpoint.name, w->slot.worker_id);

@@ -110,13 +110,16 @@ void pool_state_tell(const struct pool *p, const char *fmt, ...)
     (void)order_text(POOL_ORDER_TELL, p->endpoint.name, str_n(text, text_len));
 }
 
-void pool_state_timeout(const struct pool *p, int32_t pid)
+void pool_state_timeout(const struct pool_worker *w)
 {
-    char text[256];
+    const struct pool *p = w->pool;
+    char request[POOL_REQUEST_TEXT_BYTES];
+    char text[sizeof request + 256];
     int len = snprintf(text, sizeof text,
                        "Worker %d, whose client is gone, has used up request_time (%llu ms) and "
-                       "is killed.",
-                       (int)pid, (unsigned long long)(p->set.request_us / 1000));
+                       "is killed. It had request %s.",
+                       (int)w->slot.worker_pid, (unsigned long long)(p->set.request_us / 1000),
+                       pool_request_text(&w->request, request));
     ASSERT(len >= 0 && (size_t)len < sizeof text);
     (void)order_text(POOL_ORDER_TIMEOUT, p->endpoint.name, str_n(text, (size_t)len));
 }

@@ -34,6 +34,7 @@
 
 #include "app/pool.h"
 #include "app/pool_queue.h"
+#include "app/pool_request.h"
 #include "app/restart_file.h"
 #include "base/list.h"
 #include "base/map.h"
@@ -108,7 +109,9 @@ struct pool_worker {
     struct list_node idle; // pool.idle while IDLE
     enum pool_worker_state state;
     uint32_t generation;
-    bool exited; // while BUSY: freed at release
+    struct pool_request request; // at hand, or the last one
+    bool has_request;            // BUSY, or not idle since
+    bool exited;                 // while BUSY: freed at release
     bool killed;
     bool comes_back;                  // DETACHED: keeps its connection, to say when it is done
     bool departs;                     // DETACHED: is to leave then, not to serve on
@@ -269,7 +272,7 @@ PRINTF_LIKE(2, 3) void pool_state_tell(const struct pool *p, const char *fmt, ..
 
 // pool_state_timeout queues the message that a worker, which answers nobody any more, is killed for
 // its time.
-void pool_state_timeout(const struct pool *p, int32_t pid);
+void pool_state_timeout(const struct pool_worker *w);
 
 // pool_state_term queues SIGTERM to a worker that has closed its connection.
 void pool_state_term(const struct pool_worker *w);

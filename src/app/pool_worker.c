@@ -23,6 +23,8 @@ static void set_state(struct pool_worker *w, enum pool_worker_state state)
     p->counts[state]++;
     w->state = state;
     w->since_us = pool_state_now_us();
+    if (state == POOL_WORKER_IDLE)
+        w->has_request = false;
 }
 
 static void leave_idle(struct pool_worker *w)
@@ -107,7 +109,8 @@ struct pool_worker *pool_worker_start(struct pool *p)
     w->pool = p;
     w->state = POOL_WORKER_STARTING;
     w->generation = p->generation;
-    w->exited = w->killed = w->runs_on = w->comes_back = w->departs = false;
+    w->request.id[0] = '\0';
+    w->has_request = w->exited = w->killed = w->runs_on = w->comes_back = w->departs = false;
     w->closing = POOL_WORKER_NOT_CLOSED;
     w->since_us = pool_state_now_us();
     w->kill_us = POOL_NEVER;

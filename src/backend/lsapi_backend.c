@@ -13,6 +13,7 @@
 #include "backend/lsapi_backend.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "backend/lsapi_conv.h"
 #include "backend/lsapi_recv.h"
@@ -392,11 +393,11 @@ static void on_timeout(struct loop_timer *timer)
                       pid, STR_ARG(endpoint->name), (long long)conv->conf.request_ms));
     } else {
         char scope[SCOPE_BYTES];
-        (void)snprintf(scope, sizeof scope, "app %.*s", STR_ARG(endpoint->name));
+        (void)snprintf(scope, sizeof scope, "req %s", conv->left_id);
         log_warn(scope, "backend.timeout",
-                 "Worker %d, whose client is gone, has used up request_time (%lld ms) and is "
-                 "killed.",
-                 pid, (long long)conv->conf.request_ms);
+                 "site %s, app %.*s: Worker %d, whose client is gone, has used up request_time "
+                 "(%lld ms) and is killed.",
+                 conv->left_site, STR_ARG(endpoint->name), pid, (long long)conv->conf.request_ms);
     }
     finish_turn(conv);
 }
@@ -492,6 +493,9 @@ static void leave(struct lsapi_conv *conv)
 {
     if (conv->left)
         return;
+    struct str site = lsapi_conv_site(conv->exchange);
+    (void)snprintf(conv->left_site, sizeof conv->left_site, "%.*s", STR_ARG(site));
+    memcpy(conv->left_id, conv->exchange->id, sizeof conv->left_id);
     conv->left = true;
     conv->answer.discard = true;
     lsapi_answer_done(&conv->answer);

@@ -76,6 +76,11 @@ struct lsapi_conv *lsapi_conv_new(struct thread *t)
     return &room->conv;
 }
 
+struct str lsapi_conv_site(const struct exchange *ex)
+{
+    return ex->site ? ex->site->name : STR("-");
+}
+
 void lsapi_conv_free(struct lsapi_conv *conv)
 {
     // Some end with the thread, when nothing is kept any more.

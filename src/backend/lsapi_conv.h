@@ -18,6 +18,7 @@
 
 #define LSAPI_CONV_MAGIC      0x4c534356u
 #define LSAPI_CONV_LINE_BYTES 4096 // of the app's log text kept until its line is complete
+#define LSAPI_CONV_SITE_BYTES 64   // a longer name is cut
 
 enum lsapi_conv_state {
     LSAPI_CONV_SPOOLING, // the request's body comes in
@@ -40,8 +41,10 @@ struct lsapi_conv {
     uint64_t queued_us; // when the ticket was handed in
     struct slot *slot;  // while TALKING
     bool left;          // the client wants no more; nothing of the exchange is touched
-    bool responded;     // exchange_respond or exchange_refuse was called
-    unsigned tries;     // workers that were asked and had not looked at the request
+    char left_id[17];   // of the exchange that was left, for the log
+    char left_site[LSAPI_CONV_SITE_BYTES]; // NUL-terminated
+    bool responded;                        // exchange_respond or exchange_refuse was called
+    unsigned tries; // workers that were asked and had not looked at the request
 
     // Sending (lsapi_send.c).
     struct buf unsent;       // rest of the packet that the socket did not take
@@ -78,6 +81,9 @@ struct lsapi_conv {
 
 // lsapi_conv_new makes one in the state SPOOLING, on the heap or of those that the thread keeps.
 struct lsapi_conv *lsapi_conv_new(struct thread *t);
+
+// lsapi_conv_site is the name of the exchange's site for the log.
+struct str lsapi_conv_site(const struct exchange *ex);
 
 // lsapi_conv_free gives back what it holds, and itself.
 void lsapi_conv_free(struct lsapi_conv *conv);

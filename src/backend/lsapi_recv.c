@@ -18,12 +18,10 @@ static void log_line(struct lsapi_conv *conv, struct str line)
     char scope[SCOPE_BYTES];
     char text[LSAPI_CONV_LINE_BYTES];
     struct str app = conv->conf.endpoint->name;
-    if (!conv->left)
-        (void)snprintf(scope, sizeof scope, "req %s", conv->exchange->id);
-    else
-        (void)snprintf(scope, sizeof scope, "app %.*s", STR_ARG(app));
-    log_warn(scope, "app.output", "app \"%.*s\", worker %d says: %s", STR_ARG(app),
-             (int)conv->slot->worker_pid, log_quote(line, text, sizeof text));
+    struct str site = conv->left ? str_c(conv->left_site) : lsapi_conv_site(conv->exchange);
+    (void)snprintf(scope, sizeof scope, "req %s", conv->left ? conv->left_id : conv->exchange->id);
+    log_warn(scope, "app.output", "site %.*s, app \"%.*s\", worker %d says: %s", STR_ARG(site),
+             STR_ARG(app), (int)conv->slot->worker_pid, log_quote(line, text, sizeof text));
 }
 
 void lsapi_recv_flush_log(struct lsapi_conv *conv)

@@ -76,6 +76,7 @@ static bool put_packet(struct lsapi_conv *conv, struct wr *w)
         .env_count = env.var_count,
         .special = conv->conf.special,
         .special_count = conv->conf.special_count,
+        .request_id = str_c(conv->exchange->id),
         .headers = env.headers,
         .header_count = env.header_count,
         .request_line = request_line(conv->exchange),

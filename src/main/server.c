@@ -394,20 +394,26 @@ static void on_worker_failed(const struct ipc_msg *msg)
 
 static void on_worker_exit(const struct ipc_msg *msg)
 {
-    int32_t pid = 0;
-    if (pool_exited(msg->name, msg->id, msg->status, &pid) != POOL_EXIT_UNEXPECTED)
+    struct pool_end end;
+    if (pool_exited(msg->name, msg->id, msg->status, &end) != POOL_EXIT_UNEXPECTED)
         return;
     char scope[128];
     char how[64];
     char quoted[FAILURE_BYTES];
+    char request[POOL_REQUEST_TEXT_BYTES] = "";
     bool is_known = msg->status != IPC_STATUS_UNKNOWN;
     struct buf last = {0};
     server_output_last(msg->id, &last);
     (void)snprintf(scope, sizeof scope, "app %.*s", STR_ARG(msg->name));
     log_warn(scope, "worker.died",
-             "worker %d %s, unasked%s; another one is started when it is needed%s%s", (int)pid,
-             is_known ? proc_exit_text(msg->status, how) : "has ended",
-             is_known ? "" : ", it is not known how", buf_len(&last) ? "; its last words: " : "",
+             "worker %d %s, unasked%s%s%s; another one is started when it is needed%s%s",
+             (int)end.pid, is_known ? proc_exit_text(msg->status, how) : "has ended",
+             is_known ? "" : ", it is not known how",
+             !end.request.id[0] ? ""
+             : end.answered     ? ", after its answer to request "
+                                : ", over request ",
+             end.request.id[0] ? pool_request_text(&end.request, request) : "",
+             buf_len(&last) ? "; its last words: " : "",
              buf_len(&last) ? log_quote(buf_view(&last), quoted, sizeof quoted) : "");
     buf_done(&last);
 }

@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/pool_request.h"
 #include "base/assert.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "log/log.h"
 #include "os/fd.h"
+#include "wire/output_line.h"
 
 #define LINE_MAX_BYTES 4096 // a longer line is logged in pieces
 #define LAST_BYTES     4096 // kept of each worker
@@ -33,21 +35,33 @@ struct output {
 
 static struct list outputs = {{&outputs.head, &outputs.head}};
 
-static void log_line(struct str app, int32_t pid, struct str line)
+// A line of worker `worker_id`; 0: of another process of the app.
+static void log_line(struct str app, uint32_t worker_id, int32_t pid, struct str line)
 {
     char scope[128];
     char text[2 * LINE_MAX_BYTES];
+    struct pool_request request;
+    struct str id = output_line_take(&line);
     if (!line.len)
         return;
+    const char *said = log_quote(line, text, sizeof text);
+    int32_t worker_pid;
+    if (pool_request_find(app, worker_id, id, &request, &worker_pid)) {
+        (void)snprintf(scope, sizeof scope, "req %s", request.id);
+        log_warn(scope, "app.output", "site %.*s, app \"%.*s\", worker %d says: %s",
+                 (int)request.site_len, request.site, STR_ARG(app), (int)worker_pid, said);
+        return;
+    }
+    // What is not known to be true of the request is told as the app's own word.
     (void)snprintf(scope, sizeof scope, "app %.*s", STR_ARG(app));
-    log_warn(scope, "app.output", "process %d says: %s", (int)pid,
-             log_quote(line, text, sizeof text));
+    log_warn(scope, "app.output", "process %d says%s%.*s: %s", (int)pid,
+             id.len ? " of request " : "", STR_ARG(id), said);
 }
 
 void server_output_log(struct str app, int32_t pid, struct str lines)
 {
     while (lines.ptr)
-        log_line(app, pid, str_cut(&lines, '\n'));
+        log_line(app, 0, pid, str_cut(&lines, '\n'));
 }
 
 static void keep_last(struct output *o, struct str bytes)
@@ -61,15 +75,22 @@ static void keep_last(struct output *o, struct str bytes)
     ASSERT(fits);
 }
 
+static void keep_line(struct output *o)
+{
+    struct str line = buf_view(&o->line);
+    (void)output_line_take(&line);
+    keep_last(o, line);
+}
+
 static void flush_line(struct output *o)
 {
-    log_line(str_n(o->app, o->app_len), o->pid, buf_view(&o->line));
+    log_line(str_n(o->app, o->app_len), o->worker_id, o->pid, buf_view(&o->line));
+    keep_line(o);
     buf_take(&o->line, buf_len(&o->line));
 }
 
 static void take(struct output *o, struct str bytes)
 {
-    keep_last(o, bytes);
     while (bytes.len) {
         size_t room = LINE_MAX_BYTES - buf_len(&o->line);
         struct str piece = str_slice(bytes, 0, room);
@@ -80,6 +101,8 @@ static void take(struct output *o, struct str bytes)
         bytes = str_skip(bytes, ends ? end + 1 : end);
         if (ends || buf_len(&o->line) == LINE_MAX_BYTES)
             flush_line(o);
+        if (ends)
+            keep_last(o, STR("\n"));
     }
 }
 
@@ -159,6 +182,7 @@ void server_output_last(uint32_t worker_id, struct buf *out)
             continue;
         // A grandchild may hold the pipe: its end may never come.
         (void)read_some(o);
+        keep_line(o);
         (void)!buf_put(out, buf_view(&o->last));
         return;
     }

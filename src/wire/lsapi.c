@@ -85,9 +85,20 @@ static bool is_known(const struct header *hdr)
     return hdr->id >= 1 && hdr->id <= LSAPI_KNOWN_HEADERS;
 }
 
+static struct lsapi_pair request_id_entry(const struct lsapi_request *req)
+{
+    return (struct lsapi_pair){STR(LSAPI_REQUEST_ID_NAME), req->request_id};
+}
+
 static bool request_measure(const struct lsapi_request *req, struct layout *out)
 {
     size_t at = LSAPI_FIXED_BYTES;
+    struct lsapi_pair id = request_id_entry(req);
+    if (req->request_id.len) {
+        if (req->special_count == LSAPI_ENV_MAX || !list_measure(&id, 1, &at))
+            return false;
+        at -= 4; // its list goes on
+    }
     if (!list_measure(req->special, req->special_count, &at)
         || !list_measure(req->env, req->env_count, &at))
         return false;
@@ -168,6 +179,9 @@ static void put_lists(char *packet, const struct lsapi_request *req, size_t inde
     char *to = packet + LSAPI_FIXED_BYTES;
     for (size_t i = 0; i < req->special_count; i++)
         to = put_entry(to, &req->special[i]);
+    struct lsapi_pair id = request_id_entry(req);
+    if (req->request_id.len)
+        to = put_entry(to, &id);
     memset(to, 0, 4);
     to += 4;
     unsigned found = 0;
@@ -243,7 +257,8 @@ bool lsapi_put_request(struct wr *w, const struct lsapi_request *req)
     lsapi_bits_put32(packet + LSAPI_AT_BODY_LEN, (uint32_t)body);
     lsapi_bits_put32(packet + LSAPI_AT_UNKNOWN_COUNT, lay.unknown_count);
     lsapi_bits_put32(packet + LSAPI_AT_ENV_COUNT, (uint32_t)req->env_count);
-    lsapi_bits_put32(packet + LSAPI_AT_SPECIAL_COUNT, (uint32_t)req->special_count);
+    lsapi_bits_put32(packet + LSAPI_AT_SPECIAL_COUNT,
+                     (uint32_t)req->special_count + (req->request_id.len ? 1 : 0));
     put_lists(packet, req, lay.index_at);
     put_headers(packet, req, &lay);
     w->len += lay.end;

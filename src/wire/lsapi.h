@@ -43,6 +43,9 @@ struct lsapi_pair {
     struct str name, value;
 };
 
+// The name of a special entry that is no PHP setting; who does not know it passes it by.
+#define LSAPI_REQUEST_ID_NAME "\002"
+
 // ---- server side: what a request is made from. All borrowed.
 struct lsapi_request {
     const struct lsapi_pair
@@ -51,6 +54,7 @@ struct lsapi_request {
     const struct lsapi_pair
         *special; // PHP settings: name = 0x01, kind (0x04 admin, 0x01 user), ini name
     size_t special_count;
+    struct str request_id;        // one more special entry, LSAPI_REQUEST_ID_NAME; empty: none
     const struct header *headers; // known ones fill the index, the rest the unknown table, in order
     size_t header_count;
     struct str request_line; // "GET /x HTTP/1.1", for the raw block

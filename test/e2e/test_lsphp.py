@@ -256,7 +256,7 @@ def test_request_time(lsphp, godwit):
 
 def test_after_the_answer(lsphp, godwit):
     """litespeed_finish_request: answered at once, shown as detached, and it ends its work."""
-    godwit.file("after.php", f"""<?php echo getmypid(); litespeed_finish_request();
+    godwit.file("after.php", f"""<?php echo getmypid(); litespeed_finish_request(); error_log('said later');
         while (!file_exists('{godwit.data}/open')) {{ usleep(5000); clearstatcache(); }}
         touch('{godwit.data}/done');""")
     lsphp("workers 0..2;")
@@ -265,6 +265,9 @@ def test_after_the_answer(lsphp, godwit):
     assert pid_of(godwit) != pid
     (godwit.data / "open").touch()
     wait.until((godwit.data / "done").exists, 10, "the rest of the script")
+    # Its processes have one standard error; the stand-in marks its lines.
+    who = r"\[app _\] process \d+" if REAL else rf"\[req \w+\] site _, .* worker {pid}"
+    godwit.stderr.wait(rf"app\.output {who} says: .*said later")
 
 
 def test_silent_exits(lsphp, godwit):

@@ -612,3 +612,76 @@ def test_script_that_goes_away(godwit):
     answer = godwit.get("/gone.php")
     assert answer.status == 404 and "hello" not in answer.text
     assert godwit.get("/hello.php").text == "hello"
+
+
+# ---- the log knows the request
+
+def request_id(site, target: str) -> str:
+    return site.stderr.wait(rf'"GET {re.escape(target)} HTTP/1\.1" .* id=(\w+)').group(1)
+
+
+def said(site, word: str) -> str:
+    """The whole line of the log in which the app says a word."""
+    wait.until(lambda: word in site.stderr.text(), 10, lambda: f"{word} in {site.stderr.text()[-2000:]}")
+    return next(line for line in site.stderr.text().splitlines() if word in line and " app.output " in line)
+
+
+def test_lines_after_the_answer_carry_its_id(site):
+    """In the script, its shutdown functions, and what it has forked; warnings, errors, each line of a long one."""
+    site.file("late.php", """<?php $n = $_GET['n']; error_log("before-$n."); echo 'x'; litespeed_finish_request();
+        register_shutdown_function(function () use ($n) { error_log("shutdown-$n."); no_such_function("$n"); });
+        error_log("after-$n.\\nsecond-$n."); trigger_error("warned-$n.", E_USER_WARNING);
+        if (!($copy = pcntl_fork())) { error_log("copy-$n."); posix_kill(getmypid(), SIGKILL); } pcntl_waitpid($copy, $status);""")
+    for n in range(3):
+        with site.connect() as c:
+            assert c.get(f"/late.php?n={n}").text == "x"
+        name = request_id(site, f"/late.php?n={n}")
+        for word in ("before", "after", "second", "warned", "copy", "shutdown"):
+            line = said(site, f"{word}-{n}.")
+            assert re.search(rf' app\.output \[req {name}\] site _, app "_", worker \d+ says: ', line), line
+    wait.until(lambda: site.stderr.text().count("undefined function no_such_function") == 3, 10, "the fatal errors")
+    fatal = [line for line in site.stderr.text().splitlines() if "Uncaught Error" in line]
+    assert len(fatal) == 3 and all("[req " in line for line in fatal), fatal
+    assert site.get("/hello.php").text == "hello"
+    assert "\\x01" not in site.stderr.text()
+
+
+def test_an_app_cannot_speak_for_another_request(site):
+    """The id that a line names counts only if the worker has had that request."""
+    site.file("forge.php", """<?php fwrite(fopen('php://stderr', 'w'), "\\1" . $_GET['id'] . "\\1forged-line\\n");""")
+    assert site.get("/hello.php?first").text == "hello"
+    site.get("/forge.php?id=00deadbeef00cafe")
+    line = said(site, "forged-line")
+    assert re.search(r" app\.output \[app _\] process \d+ says of request 00deadbeef00cafe: ", line), line
+
+
+@pytest.mark.parametrize("mode", ["stop", "finish"])
+def test_lines_for_a_client_that_has_left_carry_the_id(godwit, mode):
+    godwit.file("left.php", f"""<?php ignore_user_abort(true); touch('{godwit.data}/began');
+        while (!file_exists('{godwit.data}/open')) {{ usleep(2000); clearstatcache(); }} error_log('for nobody');""")
+    godwit.php(f"workers 1..1; abort {mode};")
+    c = godwit.connect()
+    c.send(format_request("GET", "/left.php"))
+    wait.until((godwit.data / "began").exists, 10, "the script runs")
+    c.leave()
+    name = request_id(godwit, "/left.php")
+    (godwit.data / "open").touch()
+    assert f"[req {name}] site _, " in said(godwit, "for nobody")
+
+
+def test_the_end_of_a_worker_names_its_request(site):
+    """Over a request, after its answer, and idle."""
+    site.file("die.php", """<?php if (isset($_GET['after'])) { echo 'x'; litespeed_finish_request(); } posix_kill(getmypid(), SIGSEGV);""")
+    site.file("pid.php", "<?php echo getmypid();")
+    script = re.escape(str(site.www / "die.php"))
+    with site.connect() as c:
+        assert c.get("/die.php/more?a=%22b").status == 502
+    site.stderr.wait(r"worker\.died \[app _\] worker \d+ killed by SIGSEGV.*, unasked, over request \w{16} \(site _\): "
+                     rf'"GET /die\.php/more\?a=%22b", script "{script}"; another one')
+    with site.connect() as c:
+        assert c.get("/die.php?after").text == "x"
+    end = site.stderr.wait(r"worker\.died .* SIGSEGV.*, unasked, after its answer to request (\w{16}) \(site _\): "
+                           rf'"GET /die\.php\?after", script "{script}"; another one')
+    assert f"id={end.group(1)} " in site.stderr.text()
+    os.kill(int(site.get("/pid.php").text), signal.SIGKILL)
+    site.stderr.wait(r"worker\.died .* killed by SIGKILL, unasked; another one")

@@ -460,7 +460,7 @@ def test_request_time_of_a_client_that_left(hello, how):
     c.leave()
     wait.until(lambda: proc.look(pid) is None, 10, "it is killed")
     assert time.monotonic() - began < 1.5 * limit, "no second request_time for it"
-    hello.stderr.wait(rf"app\.output .*process {pid} .*spin\(\)")
+    hello.stderr.wait(rf"app\.output \[req \w+\] .*worker {pid} .*spin\(\)")
     assert re.search(rf"backend\.timeout .*Worker {pid}, whose client is gone, .*request_time \({limit}000 ms\)", hello.stderr.text())
     assert hello.status()["metrics"]["request_timeouts"] == 1
     assert hello.get("/hello.php").status == 200

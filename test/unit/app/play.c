@@ -138,10 +138,9 @@ void play_ready(struct process *p)
 
 enum pool_exit play_end(struct process *p, int status)
 {
-    int32_t pid;
     fd_close(&p->peer);
     p->alive = false;
-    enum pool_exit how = pool_exited(p->app, p->id, status, &pid);
+    enum pool_exit how = pool_exited(p->app, p->id, status, &play.end);
     play_look();
     return how;
 }
@@ -179,6 +178,9 @@ void play_ask_pool(struct client *c, struct pool *p)
     struct endpoint *ep = pool_endpoint(p);
     memset(c, 0, sizeof *c);
     c->exchange.thread = &play.thread;
+    memcpy(c->exchange.id, "00deadbeef000001", sizeof c->exchange.id);
+    c->exchange.req.method_text = STR("GET");
+    c->exchange.req.target = STR("/x?y");
     c->ticket =
         (struct ticket){.exchange = &c->exchange, .on_slot = on_slot, .on_failed = on_failed};
     c->failure = -1;

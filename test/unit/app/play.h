@@ -43,8 +43,9 @@ struct play {
     size_t process_count;
     // How often the keeper was asked for something, or told.
     unsigned starts, kills, terms, traces, measures, app_idles, renewals, restarted, not_restarted;
-    bool ends;         // what is told of each process that has closed its connection
-    struct pool *pool; // of the app `shop`
+    bool ends;           // what is told of each process that has closed its connection
+    struct pool_end end; // what was told of the last one that has ended
+    struct pool *pool;   // of the app `shop`
     struct pool_limits limits;
     struct client clients[PLAY_CLIENTS_MAX];
     unsigned order[PLAY_PROCESSES_MAX]; // of the clients that were given a slot by the inbox

@@ -535,6 +535,58 @@ static void a_detached_worker_comes_back(void **state)
 }
 
 // Anything else would be read as the answer to the next request.
+// What is told of a worker's end, and found for what it has written before, names its request as
+// long as it has one.
+static void an_end_names_the_request(void **state)
+{
+    static const struct {
+        bool gives, names, is_answered;
+        enum slot_outcome outcome;
+    } CASES[] = {
+        {.names = true},
+        {.gives = true, .outcome = SLOT_REUSE},
+        {.gives = true, .outcome = SLOT_LEFT, .names = true},
+        {.gives = true, .outcome = SLOT_CLOSED, .names = true},
+        {.gives = true, .outcome = SLOT_DETACHED, .names = true, .is_answered = true},
+        {.gives = true, .outcome = SLOT_AWAY, .names = true, .is_answered = true},
+    };
+
+    play_close_case(state);
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct pool_request found;
+        char text[POOL_REQUEST_TEXT_BYTES];
+        int32_t pid = 0;
+        play_open_case(state);
+        play_ask(&play.clients[0]);
+        play_look();
+        play_ready(&play.processes[0]);
+        if (CASES[i].gives)
+            play_give(&play.clients[0], CASES[i].outcome);
+        uint32_t id = play.processes[0].id;
+        struct str request = STR("00deadbeef000001");
+        assert_true(pool_request_find(STR("shop"), id, request, &found, &pid));
+        assert_true(pool_request_find(STR("shop"), 0, request, &found, &pid));
+        assert_int_equal(pid, id & 0xffff);
+        assert_string_equal(pool_request_text(&found, text),
+                            "00deadbeef000001 (site ): \"GET /x?y\"");
+        assert_false(pool_request_find(STR("shop"), id + 1, request, &found, &pid));
+        assert_false(pool_request_find(STR("shop"), id, STR("00deadbeef000002"), &found, &pid));
+        assert_false(pool_request_find(STR("none"), 0, request, &found, &pid));
+        // A line without a mark is of the last request of one that takes no other.
+        bool is_last = CASES[i].names && CASES[i].gives && CASES[i].outcome != SLOT_AWAY;
+        assert_int_equal(pool_request_find(STR("shop"), id, STR(""), &found, &pid), is_last);
+        assert_false(pool_request_find(STR("shop"), 0, STR(""), &found, &pid));
+        (void)play_end(&play.processes[0], SIGSEGV);
+        assert_int_equal(play.end.request.id[0] != 0, CASES[i].names);
+        assert_int_equal(play.end.answered, CASES[i].is_answered);
+        assert_int_equal(play.end.pid, id & 0xffff);
+        if (play.clients[0].slot)
+            play_give(&play.clients[0], SLOT_CLOSED);
+        play_close_case(state);
+    }
+    play_open_case(state);
+}
+
 static void a_detached_worker_that_says_something_else(void **state)
 {
     static const struct {
@@ -734,6 +786,7 @@ int main(void)
         PLAY_CASE(a_worker_whose_client_has_gone),
         PLAY_CASE(detached_workers_count),
         PLAY_CASE(a_detached_worker_comes_back),
+        PLAY_CASE(an_end_names_the_request),
         PLAY_CASE(a_detached_worker_that_says_something_else),
         PLAY_CASE(a_descriptor_that_cannot_be_used),
         PLAY_CASE(a_detached_worker_may_close_or_stay_away),

@@ -79,6 +79,7 @@ static void everything_comes_back(void **state)
     struct lsapi_request req = example(headers, ARRAY_LEN(headers));
     req.special = SPECIAL;
     req.special_count = ARRAY_LEN(SPECIAL);
+    req.request_id = STR("00deadbeef000001");
     req.body_bytes = 5;
     struct wr w = {.ptr = room, .size = sizeof room};
     struct lsapi_view v;
@@ -88,11 +89,14 @@ static void everything_comes_back(void **state)
 
     struct lsapi_pair pair;
     size_t at = 0, count = 0;
-    for (; lsapi_view_special(&v, &at, &pair); count++) {
+    for (; lsapi_view_special(&v, &at, &pair) && count < ARRAY_LEN(SPECIAL); count++) {
         assert_true(str_eq(pair.name, SPECIAL[count].name));
         assert_true(str_eq(pair.value, SPECIAL[count].value));
     }
     assert_int_equal(count, ARRAY_LEN(SPECIAL));
+    assert_true(str_eq(pair.name, STR(LSAPI_REQUEST_ID_NAME)));
+    assert_true(str_eq(pair.value, req.request_id));
+    assert_false(lsapi_view_special(&v, &at, &pair));
     for (at = count = 0; lsapi_view_env(&v, &at, &pair); count++) {
         assert_true(str_eq(pair.name, ENV[count].name));
         assert_true(str_eq(pair.value, ENV[count].value));
@@ -174,6 +178,14 @@ static void a_list_has_limits(void **state)
     req.special_count = LSAPI_ENV_MAX;
     struct wr w = {.ptr = room, .size = sizeof room};
     assert_true(lsapi_put_request(&w, &req));
+    req.request_id = STR("1");
+    w = (struct wr){.ptr = room, .size = sizeof room};
+    assert_false(lsapi_put_request(&w, &req));
+    req.request_id = str_n(letters, LSAPI_VALUE_BYTES_MAX + 1);
+    req.special_count = 0;
+    w = (struct wr){.ptr = room, .size = sizeof room};
+    assert_false(lsapi_put_request(&w, &req));
+    req.request_id = STR("");
     req.special_count = LSAPI_ENV_MAX + 1;
     w = (struct wr){.ptr = room, .size = sizeof room};
     assert_false(lsapi_put_request(&w, &req));
