@@ -7,9 +7,10 @@
 #include "base/buf.h"
 #include "http/url.h"
 
-// What stands escaped in a text: slashes may be kept so, the rest is no part of a decoded path.
+// What stands escaped in a text: slashes may be kept so ("%2F"), the rest is no part of a decoded
+// path.
 struct escapes {
-    bool slash, other;
+    bool slash, small_slash, other;
 };
 
 static struct escapes escapes_in(struct str s)
@@ -17,8 +18,10 @@ static struct escapes escapes_in(struct str s)
     struct escapes found = {0};
     for (size_t at = str_find(s, '%'); at < s.len; at = str_find(s, '%')) {
         s = str_skip(s, at + 1);
-        if (str_starts(s, STR("2F")) || str_starts(s, STR("2f")))
+        if (str_starts(s, STR("2F")))
             found.slash = true;
+        else if (str_starts(s, STR("2f")))
+            found.small_slash = true;
         else if (s.len >= 2 && isxdigit((unsigned char)s.ptr[0])
                  && isxdigit((unsigned char)s.ptr[1]))
             found.other = true;
@@ -39,7 +42,8 @@ static bool report_escapes(const char *directive, struct str path, struct tree_p
 {
     struct str decoded;
     struct buf shown = {0};
-    if (!escapes_in(path).slash && url_decode(path, a, &decoded) && is_printable(decoded)
+    struct escapes found = escapes_in(path);
+    if (!found.slash && !found.small_slash && url_decode(path, a, &decoded) && is_printable(decoded)
         && !escapes_in(decoded).other)
         tree_quote(decoded, &shown);
     tree_error(err, pos,
@@ -51,11 +55,23 @@ static bool report_escapes(const char *directive, struct str path, struct tree_p
     return false;
 }
 
+bool conf_path_has_slash(struct str path)
+{
+    return escapes_in(path).slash;
+}
+
 bool conf_path_check(const char *directive, struct str path, struct tree_pos pos, struct arena *a,
                      struct err *err)
 {
-    if (escapes_in(path).other)
+    struct escapes found = escapes_in(path);
+    if (found.other)
         return report_escapes(directive, path, pos, a, err);
+    if (found.small_slash) {
+        return tree_error(err, pos,
+                          "\"%s\" has \"%.*s\", but a slash that is kept is compared as \"%%2F\", "
+                          "which was expected",
+                          directive, STR_ARG(path));
+    }
     struct str rest = str_skip(path, str_starts(path, STR("/")));
     while (rest.len) {
         size_t end = str_find(rest, '/');

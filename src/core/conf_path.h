@@ -12,3 +12,6 @@
 // requests have it; reports it otherwise. "%2F" is let through: encoded_slash can keep it.
 MUST_USE bool conf_path_check(const char *directive, struct str path, struct tree_pos pos,
                               struct arena *a, struct err *err);
+
+// conf_path_has_slash tells whether a slash that is kept stands in it.
+bool conf_path_has_slash(struct str path);

@@ -19,6 +19,7 @@
 #include "core/server_conf.h"
 #include "http/escape.h"
 #include "http/status.h"
+#include "http/url.h"
 #include "log/log.h"
 
 #define EXCHANGE_MAGIC      0x45584348u
@@ -154,24 +155,6 @@ static void walk(struct exchange *ex)
     assert_note(NULL);
 }
 
-// Paths of configuration and files of "//a" are those of "/a": rules for one must hold for the
-// other.
-static struct str merge_slashes(struct arena *a, struct str path)
-{
-    size_t at = 1;
-    while (at < path.len && !(path.ptr[at] == '/' && path.ptr[at - 1] == '/'))
-        at++;
-    if (at >= path.len)
-        return path;
-    char *merged = arena_alloc(a, path.len);
-    memcpy(merged, path.ptr, at);
-    size_t len = at;
-    for (; at < path.len; at++)
-        if (path.ptr[at] != '/' || path.ptr[at - 1] != '/')
-            merged[len++] = path.ptr[at];
-    return str_n(merged, len);
-}
-
 // Tells whether there is a site that can answer; refuses otherwise.
 static bool find_site(struct exchange *ex)
 {
@@ -196,7 +179,7 @@ void exchange_start(struct exchange *ex)
     bool for_server = ex->req.path.len == 0; // "*"
     if (for_server)
         ex->req.path = STR("/");
-    ex->req.path = merge_slashes(&ex->arena, ex->req.path);
+    ex->req.path = url_merge_slashes(&ex->arena, ex->req.path);
     ex->path = snapshot_path(ex->site, ex->req.path);
     if (ex->req.method == HTTP_TRACE || ex->req.method == HTTP_CONNECT) {
         header_list_add_id(&ex->resp.headers, HEADER_ALLOW, STR("GET, HEAD, POST, OPTIONS"));
@@ -241,7 +224,7 @@ void exchange_resume(struct exchange *ex)
 // The handlers' state of before is nobody's any more.
 static void set_path(struct exchange *ex, struct str path, struct str query)
 {
-    ex->req.path = merge_slashes(&ex->arena, path);
+    ex->req.path = url_merge_slashes(&ex->arena, path);
     ex->req.query = query;
     ex->req.has_query = query.len > 0;
     ex->path = snapshot_path(ex->site, ex->req.path);

@@ -69,7 +69,7 @@ static bool put_half(struct str half, struct str path, size_t skip, struct buf *
         struct str rest = str_skip(half, i);
         size_t len = rest.ptr[0] == '%' ? ESCAPE_LEN : 1;
         struct str unit = str_slice(rest, 0, len);
-        struct str meant = str_eq(unit, STR("%25")) ? STR("%") : unit;
+        struct str meant = str_eq(unit, STR("%25")) ? STR("%") : len > 1 ? STR("%2F") : unit;
         bool is_merged = i > 0 && half.ptr[i] == '/' && half.ptr[i - 1] == '/';
         i += len;
         if (is_merged)

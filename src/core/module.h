@@ -48,9 +48,9 @@ struct module {
     // scope's place. May be NULL.
     bool (*check)(void *conf, unsigned scope, struct tree_pos pos, struct arena *a,
                   struct err *err);
-    // check_path refuses what can't be in a path with this prefix. After check, for KEY_PATH only.
-    // May be NULL.
-    bool (*check_path)(const void *conf, struct str prefix, struct err *err);
+    // check_path refuses what can't be in a path with this prefix, which stands at pos. After
+    // check, for KEY_PATH only. May be NULL.
+    bool (*check_path)(const void *conf, struct str prefix, struct tree_pos pos, struct err *err);
     // idle tells that the hooks, respond and log have nothing to do in a scope with this conf, so
     // that they need not be called there: asked once, when the scope is complete. May be NULL.
     bool (*idle)(const void *conf);

@@ -252,7 +252,7 @@ static void add_path(struct build *b, struct site *site, struct str prefix, stru
     for (size_t i = 0; i < module_count(); i++) {
         const struct module *m = module_at(i);
         if (m->check_path && !l.failed[i])
-            (void)m->check_path(module_conf_at(&path->scope, m), path->prefix, b->err);
+            (void)m->check_path(module_conf_at(&path->scope, m), path->prefix, pos, b->err);
     }
 }
 

@@ -332,8 +332,9 @@ static bool check(void *arg, unsigned scope, struct tree_pos pos, struct arena *
 }
 
 // A rule of a path is asked only for what lies below it.
-static bool check_path(const void *arg, struct str prefix, struct err *err)
+static bool check_path(const void *arg, struct str prefix, struct tree_pos pos, struct err *err)
 {
+    (void)pos; // each rule has its own
     const struct redirect_conf *conf = arg;
     bool ok = true;
     struct str inside = str_slice(prefix, 0, prefix.len - str_ends(prefix, STR("/")));

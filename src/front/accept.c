@@ -50,6 +50,7 @@ struct module front_module = {
     .keys = FRONT_LIMITS_KEYS,
     .key_count = FRONT_KEY_COUNT,
     .conf_size = sizeof(struct front_limits),
+    .check_path = front_limits_check_path,
     .commit = commit,
 };
 

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "core/conf_path.h"
 #include "core/thread.h"
 #include "http/url.h"
 
@@ -153,14 +154,27 @@ const struct key FRONT_LIMITS_KEYS[FRONT_KEY_COUNT] = {
         .def = "reject",
         .words = SLASHES,
         .help = "What becomes of %2F in the path of a URL: reject answers 400; keep leaves it in "
-                "the path as it was sent, for apps that tell it from a slash; decode makes it a "
-                "slash like any other.",
+                "the path, for apps that tell it from a slash, and answers 400 where with a slash "
+                "another `path` would hold; decode makes it a slash like any other.",
         .example = "keep",
     },
 };
 
 static _Atomic int64_t values[FRONT_LIMIT_COUNT];
 static _Atomic int64_t connections_share = INT64_MAX;
+
+bool front_limits_check_path(const void *conf, struct str prefix, struct tree_pos pos,
+                             struct err *err)
+{
+    const struct front_limits *l = conf;
+    // Other escapes have been refused for all.
+    if (l->encoded_slash == URL_SLASH_KEEP || !conf_path_has_slash(prefix))
+        return true;
+    return tree_error(err, pos,
+                      "\"path\" has \"%.*s\", but \"encoded_slash\" is \"%s\" here, with which no "
+                      "request has \"%%2F\" in its path, a path without it was expected",
+                      STR_ARG(prefix), SLASHES[l->encoded_slash]);
+}
 
 void front_limits_set(const struct front_limits *l)
 {

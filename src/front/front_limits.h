@@ -31,6 +31,11 @@ struct front_limits {
 
 extern const struct key FRONT_LIMITS_KEYS[FRONT_KEY_COUNT];
 
+// front_limits_check_path refuses prefixes of `path` that no request can have: with slashes that
+// are not kept.
+MUST_USE bool front_limits_check_path(const void *conf, struct str prefix, struct tree_pos pos,
+                                      struct err *err);
+
 // front_limits_set puts a set in force, also for connections that are open. Any thread.
 void front_limits_set(const struct front_limits *l);
 

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "core/conf_path.h"
 #include "core/snapshot.h"
 #include "front/accept.h"
 #include "front/front_limits.h"
@@ -110,14 +111,38 @@ static struct str authority(const struct request *req, const struct url *url)
     return str_slice(rest, 0, end < mark ? end : mark);
 }
 
-// What the site of `host` says about %2f.
-static enum url_slash slash_policy(const struct exchange *ex, struct str host)
+// Tells whether the rules that hold for a path with kept slashes hold, too, for what an app makes
+// of it that takes them for slashes: else rules for the one would let through the other. A path
+// that is written with "%2F" in the configuration is meant so.
+static bool holds_decoded(const struct site *site, struct str kept, struct str decoded,
+                          struct arena *a)
 {
+    const struct path *path = snapshot_path(site, url_merge_slashes(a, kept));
+    return conf_path_has_slash(path->prefix)
+           || path == snapshot_path(site, url_merge_slashes(a, decoded));
+}
+
+// Reads the target once more, now that it is known whose rule for %2F holds. NULL, or what is wrong
+// with it.
+static const char *read_slashes(struct exchange *ex, struct str host, struct url *url)
+{
+    const struct request *req = &ex->req;
+    struct arena *a = &ex->arena;
     const struct site *site = ex->snapshot ? snapshot_site(ex->snapshot, host) : NULL;
     if (ex->peer->is_control || !site)
-        return URL_SLASH_REJECT;
+        return url_result_text(URL_ENCODED_SLASH);
     const struct front_limits *conf = module_conf_at(&site->scope, &front_module);
-    return (enum url_slash)conf->encoded_slash;
+    bool rejects = conf->encoded_slash == URL_SLASH_REJECT;
+    struct url decoded;
+    enum url_result result = url_parse(req->target, req->method,
+                                       rejects ? URL_SLASH_REJECT : URL_SLASH_DECODE, a, &decoded);
+    if (result != URL_OK)
+        return url_result_text(result);
+    if (conf->encoded_slash == URL_SLASH_DECODE)
+        *url = decoded;
+    else if (!holds_decoded(site, url->path, decoded.path, a))
+        return "an encoded slash in the path leads past rules of the configuration";
+    return NULL;
 }
 
 static void set_host(struct request *req, struct url_host host)
@@ -142,11 +167,9 @@ static const char *locate(struct exchange *ex, struct url_host host)
     if (!where.name.len)
         where = (struct url_host){url_host_fold(host.name, a), host.port};
     set_host(req, where);
-    // Only now it is known whose rule holds.
-    if (url.has_encoded_slash)
-        result = url_parse(req->target, req->method, slash_policy(ex, where.name), a, &url);
-    if (result != URL_OK)
-        return url_result_text(result);
+    const char *fault = url.has_encoded_slash ? read_slashes(ex, where.name, &url) : NULL;
+    if (fault)
+        return fault;
     // A target in absolute form stands above the Host field (RFC 9112 §3.2.2): who reads the field
     // later must not see another host than the one whose site answers.
     if (url.form == URL_ABSOLUTE)

@@ -23,6 +23,22 @@ static int escaped_byte(struct str s, size_t at)
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
+struct str url_merge_slashes(struct arena *a, struct str path)
+{
+    size_t at = 1;
+    while (at < path.len && !(path.ptr[at] == '/' && path.ptr[at - 1] == '/'))
+        at++;
+    if (at >= path.len)
+        return path;
+    char *merged = arena_alloc(a, path.len);
+    memcpy(merged, path.ptr, at);
+    size_t len = at;
+    for (; at < path.len; at++)
+        if (path.ptr[at] != '/' || path.ptr[at - 1] != '/')
+            merged[len++] = path.ptr[at];
+    return str_n(merged, len);
+}
+
 bool url_decode(struct str s, struct arena *a, struct str *out)
 {
     if (str_find(s, '%') == s.len) {
@@ -119,11 +135,16 @@ static size_t decode_path(struct str raw, enum url_slash slash, char *text)
     size_t len = 0;
     for (size_t i = 0; i < raw.len; i++) {
         int byte = raw.ptr[i] == '%' ? escaped_byte(raw, i) : -1;
-        if (byte < 0 || (byte == '/' && slash == URL_SLASH_KEEP)) {
+        if (byte < 0) {
             text[len++] = raw.ptr[i];
             continue;
         }
-        text[len++] = (char)byte;
+        if (byte == '/' && slash == URL_SLASH_KEEP) {
+            memcpy(text + len, "%2F", 3);
+            len += 3;
+        } else {
+            text[len++] = (char)byte;
+        }
         i += 2;
     }
     return len;

@@ -16,7 +16,7 @@
 // What becomes of %2f in a path, which could change how segments are counted.
 enum url_slash {
     URL_SLASH_REJECT,
-    URL_SLASH_KEEP,   // it stays as it was sent, three bytes
+    URL_SLASH_KEEP,   // it stays: "%2F"
     URL_SLASH_DECODE, // it is a slash like any other
 };
 
@@ -58,6 +58,10 @@ MUST_USE enum url_result url_parse(struct str target, enum http_method method, e
 
 // url_result_text says in a few words what a result means, for logs and answers.
 const char *url_result_text(enum url_result result);
+
+// url_merge_slashes makes one slash of several: paths of configuration and files of "//a" are those
+// of "/a", and rules for one must hold for the other. The arena is used only when there are such.
+struct str url_merge_slashes(struct arena *a, struct str path);
 
 // url_decode decodes %XX of any text into the arena; false on a bad escape (NUL is let through).
 MUST_USE bool url_decode(struct str s, struct arena *a, struct str *out);

@@ -39,6 +39,27 @@ def test_scripts_and_their_tails_are_behind_the_rules(godwit):
         assert godwit.get(target).status in (400, 403)
 
 
+def test_kept_slashes_do_not_lead_past_rules(godwit):
+    """An app that takes %2F for a slash must not be asked for what a rule keeps from the client."""
+    godwit.file("index.php", "<?php echo rawurldecode($_SERVER['REQUEST_URI']);")
+    godwit.php(site="encoded_slash keep; try {path} /index.php; path /admin/ { deny all; } path /a%%2Fb/ { return 410; }")
+    assert godwit.get("/group%2Fproject").text == "/group/project"
+    for target in ("/admin%2Fusers", "/admin%2fusers", "/%2Fadmin/users", "/x%2F..%2Fadmin/users", "/admin%2F", "/x%2F../admin%2Fa"):
+        assert godwit.get(target).status == 400, target
+    assert godwit.get("/admin/a%2Fb").status == 403
+    for target in ("/a%2Fb/c", "/a%2fb/c", "/a%2Fb"):
+        assert godwit.get(target).status == 410, target
+    assert godwit.get("/a/b/c").text == "/a/b/c"
+
+
+@pytest.mark.parametrize("directive,words", [
+    ("path /a%2Fb { }", "\"encoded_slash\" is \"reject\" here"), ("encoded_slash decode; path /a%2Fb/ { }", "\"decode\" here"),
+    ("encoded_slash keep; path /a%2fb/ { }", "compared as \"%2F\""),
+])
+def test_paths_with_slashes_that_no_request_has(godwit, directive, words):
+    refused(godwit, directive, words)
+
+
 DUMP = """<?php $seen = array_intersect_key($_SERVER, array_flip(['REQUEST_URI', 'SCRIPT_NAME', 'PHP_SELF', 'QUERY_STRING']));
 foreach ($_SERVER as $name => $value) if (strpos($name, 'REDIRECT_') === 0) $seen[$name] = $value;
 echo json_encode($seen);"""

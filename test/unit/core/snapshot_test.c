@@ -234,11 +234,13 @@ static void every_error_is_told_once(void **state)
          "f:1:30: \"/../\" is no prefix of paths, \"/\" and whole segments were expected\n"
          "f:1:44: \"/a/.\" is no prefix of paths, \"/\" and whole segments were expected"},
         // What no request could ever have.
-        {"site a { path \"/a%20b\" { } path \"/%e4\" { } path \"/a%2Fb\" { } path \"/100%\" { } }",
+        {"site a { path \"/a%20b\" { } path \"/%e4\" { } path \"/a%2Fb\" { } path \"/100%\" { } path \"/a%2fc\" { } }",
          "f:1:15: \"path\" has \"/a%20b\", but paths are compared without their escapes, \"/a b\" was "
          "expected\n"
          "f:1:33: \"path\" has \"/%e4\", but paths are compared without their escapes, a path of plain "
-         "characters was expected"},
+         "characters was expected\n"
+         "f:1:84: \"path\" has \"/a%2fc\", but a slash that is kept is compared as \"%2F\", which was "
+         "expected"},
         {"site a { path /api/* { } path /i.php?x=1 { } }",
          "f:1:15: \"path\" has \"/api/*\", but all below a prefix is meant, and never its query: one "
          "without \"*\" and \"?\" was expected\n"

@@ -478,7 +478,20 @@ static void encoded_slashes_follow_the_site(void **state)
         const char *site, *target, *status;
     } CASES[] = {
         {"", "/a%2Ftext", "HTTP/1.1 400 "},
-        {"encoded_slash keep;", "/..%2Ftext", "HTTP/1.1 404 "},
+        {"encoded_slash keep;", "/x%2Ftext", "HTTP/1.1 404 "},
+        {"encoded_slash keep;", "/..%2Ftext", "HTTP/1.1 400 "},
+        // With a slash other rules would hold.
+        {"encoded_slash keep; path /x/ { }", "/y%2Ftext", "HTTP/1.1 404 "},
+        {"encoded_slash keep; path /x/ { }", "/x/%2Ftext", "HTTP/1.1 404 "},
+        {"encoded_slash keep; path /x/ { }", "/x%2Ftext", "HTTP/1.1 400 "},
+        {"encoded_slash keep; path /x/ { }", "/%2fx/text", "HTTP/1.1 400 "},
+        {"encoded_slash keep; path /x/ { }", "/a%2F..%2Fx/text", "HTTP/1.1 400 "},
+        {"encoded_slash keep; path /x/ { }", "/x/a%2F..%2Ftext", "HTTP/1.1 404 "},
+        {"encoded_slash keep; path /x/ { }", "/x/..%2Ftext", "HTTP/1.1 400 "},
+        {"encoded_slash keep; path /x/y { }", "/x%2Fz", "HTTP/1.1 404 "},
+        {"encoded_slash keep; path /x/y { }", "/x%2fy", "HTTP/1.1 400 "},
+        // Unless that is what they say.
+        {"encoded_slash keep; path /x%2Fy { }", "/x%2fy/text", "HTTP/1.1 404 "},
         {"encoded_slash decode;", "/a/..%2Ftext", "HTTP/1.1 200 "},
         {"encoded_slash decode;", "http://a/b%2F..%2Ftext", "HTTP/1.1 200 "},
         {"encoded_slash decode;", "/..%2Ftext", "HTTP/1.1 400 "},
