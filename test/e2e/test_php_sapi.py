@@ -568,7 +568,7 @@ def test_errors_are_in_the_log_with_the_request(site):
     assert answer.text == "x"
     for text in ("Undefined variable", "said by the script", "noticed"):
         line = site.stderr.wait(rf"(?m)^.*{text}.*$").group(0)
-        assert re.search(r"app\.output \[req [0-9a-f]+\] app", line), line
+        assert re.search(r"app\.output \[req [0-9a-f]+\] site _, app", line), line
 
 
 def test_error_log_to_a_file(godwit):
