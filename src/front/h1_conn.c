@@ -22,7 +22,6 @@
 // since bytes are read into the thread's scratch, and no work.
 #include "front/h1_conn.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -31,18 +30,12 @@
 #include "base/mem.h"
 #include "front/front_limits.h"
 #include "front/front_tls.h"
-#include "log/log.h"
-#include "net/tls.h"
 #include "os/fd.h"
 #include "os/sock.h"
 
 #define IN_BYTES_MAX     ((size_t)(192 * 1024)) // one head and what came with its last read
-#define IN_GROW_BYTES    ((size_t)4096)         // room for a read while a head is not complete
-#define BODY_GROW_BYTES  ((size_t)(16 * 1024))  // room for a read of a body
 #define LAST_TIME_US     UINT64_C(1000000)      // for a last request when the server ends
-#define LOOKS_MAX        32 // reads and heads of one connection before others have their turn
 #define DRAIN_TIME_US    UINT64_C(5000000)
-#define SEND_LOOKS       4 // within send_time
 #define LINGER_TIME_US   UINT64_C(5000000)
 #define LINGER_BYTES_MAX ((uint64_t)(16 * 1024 * 1024)) // an upload that was refused early
 
@@ -58,84 +51,16 @@ struct state_row {
     state_fn *leave;
 };
 
-static void arm(struct h1_conn *conn, uint64_t after_us)
+void h1_conn_arm(struct h1_conn *conn, uint64_t after_us)
 {
     loop_timer_start(conn->home->thread->loop, &conn->timer, after_us);
 }
 
 static _Atomic size_t client_total; // open connections of clients, all threads
 
-static void close_now(struct h1_conn *conn)
+void h1_conn_close(struct h1_conn *conn)
 {
     h1_conn_enter(conn, H1_CLOSED);
-}
-
-// Reading.
-
-bool h1_conn_has_turn(struct h1_conn *conn)
-{
-    if (conn->looks == LOOKS_MAX) {
-        h1_conn_later(conn);
-        return false;
-    }
-    conn->looks++;
-    return true;
-}
-
-static enum h1_read read_some(struct h1_conn *conn, char *room, size_t size, size_t *out_len)
-{
-    if (!conn->readable)
-        return H1_READ_WAIT;
-    bool was_cut = conn->stream.is_cut;
-    ssize_t n = stream_read(&conn->stream, room, size);
-    if (n == -EPROTO && !was_cut && tls_is_flooded(&conn->stream))
-        h1_conn_tell_flood(conn);
-    if (n == -EAGAIN) {
-        conn->readable = false;
-        return H1_READ_WAIT;
-    }
-    if (n <= 0)
-        return H1_READ_END;
-    // A short read has emptied the socket: the next bytes are a new edge. The end of file is none.
-    if ((size_t)n < size && !conn->hangup && conn->stream.ops->short_read_is_all)
-        conn->readable = false;
-    metrics_add(&conn->home->thread->metrics, bytes_in, n);
-    *out_len = (size_t)n;
-    return H1_READ_BYTES;
-}
-
-static enum h1_read fill(struct h1_conn *conn, size_t want)
-{
-    size_t size;
-    size_t len;
-    char *room = buf_room(&conn->in, want, &size);
-    ASSERT(room); // who reads has looked at all of `in`: it holds a part of one head at most
-    enum h1_read result = read_some(conn, room, size, &len);
-    if (result == H1_READ_BYTES)
-        buf_added(&conn->in, len);
-    return result;
-}
-
-enum h1_read h1_conn_fill(struct h1_conn *conn)
-{
-    return fill(conn, BODY_GROW_BYTES);
-}
-
-enum h1_read h1_conn_read(struct h1_conn *conn, struct str *out_bytes)
-{
-    enum h1_read result;
-    if (buf_len(&conn->in) > 0) {
-        result = fill(conn, IN_GROW_BYTES);
-        if (result == H1_READ_BYTES)
-            *out_bytes = buf_view(&conn->in);
-        return result;
-    }
-    char *scratch = conn->home->thread->scratch;
-    size_t len;
-    result = read_some(conn, scratch, THREAD_SCRATCH_BYTES, &len);
-    if (result == H1_READ_BYTES)
-        *out_bytes = str_n(scratch, len);
-    return result;
 }
 
 // PROXY.
@@ -151,21 +76,21 @@ static void read_proxy(struct h1_conn *conn)
     switch (h1_proxy_read(conn)) {
     case H1_READ_BYTES:
         if (conn->is_tls_due && !start_tls(conn))
-            close_now(conn);
+            h1_conn_close(conn);
         else
             h1_conn_enter(conn, H1_IDLE);
         break;
     case H1_READ_WAIT:
         break;
     case H1_READ_END:
-        close_now(conn);
+        h1_conn_close(conn);
         break;
     }
 }
 
 static void enter_proxy(struct h1_conn *conn)
 {
-    arm(conn, front_limits_us(FRONT_HEADER_TIME_MS));
+    h1_conn_arm(conn, front_limits_us(FRONT_HEADER_TIME_MS));
 }
 
 // IDLE and HEAD.
@@ -176,7 +101,7 @@ static enum h1_state state_between(const struct h1_conn *conn)
     return buf_len(&conn->in) > 0 ? H1_HEAD : H1_IDLE;
 }
 
-static void await_next(struct h1_conn *conn)
+void h1_conn_await_next(struct h1_conn *conn)
 {
     h1_conn_work_drop(conn);
     h1_conn_enter(conn, state_between(conn));
@@ -200,7 +125,7 @@ static void take_head(struct h1_conn *conn, struct str bytes)
 static void end_head(struct h1_conn *conn)
 {
     if (!conn->stream.is_misled) {
-        close_now(conn);
+        h1_conn_close(conn);
         return;
     }
     conn->is_tls = false;
@@ -233,9 +158,9 @@ static void seek_head(struct h1_conn *conn)
 static void retire_idle(struct h1_conn *conn)
 {
     if (conn->served == 0 || conn->home->patient)
-        arm(conn, LAST_TIME_US);
+        h1_conn_arm(conn, LAST_TIME_US);
     else
-        close_now(conn);
+        h1_conn_close(conn);
 }
 
 static void go_on_idle(struct h1_conn *conn)
@@ -252,7 +177,8 @@ static void enter_idle(struct h1_conn *conn)
     struct h1_home *home = conn->home;
     list_push_back(&home->idle, &conn->idle_node);
     metrics_add(&home->thread->metrics, connections_idle, 1);
-    arm(conn, front_limits_us(conn->served ? FRONT_KEEPALIVE_TIME_MS : FRONT_HEADER_TIME_MS));
+    h1_conn_arm(conn,
+                front_limits_us(conn->served ? FRONT_KEEPALIVE_TIME_MS : FRONT_HEADER_TIME_MS));
     buf_trim(&conn->in);
     go_on_idle(conn);
 }
@@ -266,7 +192,7 @@ static void leave_idle(struct h1_conn *conn)
 static void enter_head(struct h1_conn *conn)
 {
     // Not armed again by further bytes: the whole head has to come in this time.
-    arm(conn, front_limits_us(FRONT_HEADER_TIME_MS));
+    h1_conn_arm(conn, front_limits_us(FRONT_HEADER_TIME_MS));
     seek_head(conn);
 }
 
@@ -274,7 +200,7 @@ static void time_out_idle(struct h1_conn *conn)
 {
     if (!conn->served)
         metrics_add(&conn->home->thread->metrics, timeouts_header, 1);
-    close_now(conn);
+    h1_conn_close(conn);
 }
 
 static void time_out_head(struct h1_conn *conn)
@@ -284,172 +210,13 @@ static void time_out_head(struct h1_conn *conn)
     h1_conn_enter(conn, H1_HANDLE);
 }
 
-// HANDLE and SEND.
-
-// A refused head may wait for its page.
-static void enter_handle(struct h1_conn *conn)
-{
-    if (!conn->answered && !exchange_is_rejected(conn->ex))
-        exchange_start(conn->ex);
-}
-
-static void end_exchange(struct h1_conn *conn)
-{
-    struct exchange *ex = conn->ex;
-    h1_send_done(conn);
-    conn->ex = NULL;
-    exchange_end(ex);
-}
-
-// What went out of the answer is not all of it, and must not look so.
-static void break_off(struct h1_conn *conn)
-{
-    if (conn->work->out.framing == H1_OUT_CLOSE)
-        stream_reset(&conn->stream);
-    else
-        stream_cut(&conn->stream);
-}
-
-static void abort_exchange(struct h1_conn *conn)
-{
-    break_off(conn);
-    exchange_abort(conn->ex);
-    end_exchange(conn);
-    close_now(conn);
-}
-
-// The source has failed.
-static void cut_answer(struct h1_conn *conn)
-{
-    struct exchange *ex = conn->ex;
-    break_off(conn);
-    h1_send_done(conn); // what did not go out counts no longer
-    log_warn(exchange_scope(ex), "front.cut",
-             "the answer broke off after %llu bytes of its body; the connection is closed",
-             (unsigned long long)ex->facts.body_sent_bytes);
-    ex->facts.cut = true;
-    end_exchange(conn);
-    close_now(conn);
-}
-
-// Tells whether bytes of the client are unread, as far as we know.
-static bool has_unread(const struct h1_conn *conn)
-{
-    return !conn->work->body.finished || buf_len(&conn->in) > 0
-           || (conn->readable && !conn->hangup);
-}
-
-static void end_connection(struct h1_conn *conn)
-{
-    if (has_unread(conn)) {
-        h1_conn_enter(conn, H1_LINGER);
-        return;
-    }
-    // By itself and not by closing: bytes that come just now would make that a reset, and the last
-    // bytes of the answer are still held for company.
-    stream_end(&conn->stream);
-    h1_conn_enter(conn, H1_CLOSED);
-}
-
-static void finish_answer(struct h1_conn *conn)
-{
-    end_exchange(conn);
-    if (!conn->keep_alive)
-        end_connection(conn);
-    else if (conn->work->body.finished)
-        await_next(conn);
-    else
-        h1_conn_enter(conn, H1_DRAIN);
-}
-
-// A full socket tells of room when much of it is free. A slow client needs long for that, and so
-// does one behind a proxy: that it takes bytes at all is seen by looking now and then.
-static void watch_send(struct h1_conn *conn)
-{
-    conn->work->out.looks = 0;
-    arm(conn, front_limits_us(FRONT_SEND_TIME_MS) / SEND_LOOKS);
-}
-
-static void after_send(struct h1_conn *conn, enum h1_send_result result)
-{
-    switch (result) {
-    case H1_SEND_DONE:
-        finish_answer(conn);
-        break;
-    case H1_SEND_ROOM:
-        // Only what goes out gives the client more time: what it sends wakes us, too.
-        if (conn->work->out.has_moved || !loop_timer_is_armed(&conn->timer))
-            watch_send(conn);
-        conn->work->out.has_moved = false;
-        break;
-    case H1_SEND_SOURCE:
-        loop_timer_stop(&conn->timer);
-        break;
-    case H1_SEND_LATER:
-        loop_timer_stop(&conn->timer);
-        h1_conn_later(conn);
-        break;
-    case H1_SEND_CUT:
-        cut_answer(conn);
-        break;
-    case H1_SEND_BROKEN:
-        abort_exchange(conn);
-        break;
-    }
-}
-
-static void on_source_more(void *arg)
-{
-    struct h1_conn *conn = arg;
-    conn->work->out.source_waits = false;
-    h1_conn_later(conn);
-}
-
-static void enter_send(struct h1_conn *conn)
-{
-    struct body *source = conn->ex->resp.body;
-    if (conn->ex->resp.drop) {
-        end_exchange(conn);
-        close_now(conn);
-        return;
-    }
-    if (source) {
-        source->on_more = on_source_more;
-        source->on_more_arg = conn;
-    }
-    after_send(conn, h1_send_begin(conn));
-}
-
-static void send_and_wake(struct h1_conn *conn)
-{
-    h1_body_wake(conn);
-    after_send(conn, h1_send_go_on(conn));
-}
-
-// The first look learns what is there; so many without a change behind it are send_time.
-static void look_at_send(struct h1_conn *conn)
-{
-    struct h1_out *out = &conn->work->out;
-    size_t untaken = sock_untaken(conn->stream.fd);
-    out->looks = out->looks > 0 && untaken >= out->untaken ? out->looks + 1 : 1;
-    out->untaken = untaken;
-    if (out->looks <= SEND_LOOKS) {
-        arm(conn, front_limits_us(FRONT_SEND_TIME_MS) / SEND_LOOKS);
-        return;
-    }
-    metrics_add(&conn->home->thread->metrics, timeouts_send, 1);
-    conn->ex->facts.cut = true;
-    stream_reset(&conn->stream);
-    abort_exchange(conn);
-}
-
 // DRAIN and LINGER.
 
 static void drop_body(struct h1_conn *conn)
 {
     switch (h1_body_drop(conn)) {
     case H1_READ_BYTES:
-        await_next(conn);
+        h1_conn_await_next(conn);
         break;
     case H1_READ_WAIT:
         break;
@@ -462,7 +229,7 @@ static void drop_body(struct h1_conn *conn)
 static void enter_drain(struct h1_conn *conn)
 {
     conn->dropped_bytes = 0;
-    arm(conn, DRAIN_TIME_US);
+    h1_conn_arm(conn, DRAIN_TIME_US);
     drop_body(conn);
 }
 
@@ -476,17 +243,17 @@ static void drop_all(struct h1_conn *conn)
     while (h1_conn_has_turn(conn)) {
         size_t len = 0;
         char *scratch = conn->home->thread->scratch;
-        switch (read_some(conn, scratch, THREAD_SCRATCH_BYTES, &len)) {
+        switch (h1_read_some(conn, scratch, THREAD_SCRATCH_BYTES, &len)) {
         case H1_READ_BYTES:
             conn->dropped_bytes += len;
             if (conn->dropped_bytes < LINGER_BYTES_MAX)
                 break;
-            close_now(conn);
+            h1_conn_close(conn);
             return;
         case H1_READ_WAIT:
             return;
         case H1_READ_END:
-            close_now(conn);
+            h1_conn_close(conn);
             return;
         }
     }
@@ -499,7 +266,7 @@ static void enter_linger(struct h1_conn *conn)
     buf_done(&conn->in);
     stream_end(&conn->stream);
     conn->dropped_bytes = 0;
-    arm(conn, LINGER_TIME_US);
+    h1_conn_arm(conn, LINGER_TIME_US);
     if (conn->readable)
         drop_all(conn);
 }
@@ -510,40 +277,40 @@ static const struct state_row STATES[] = {
     [H1_PROXY] = {.enter = enter_proxy,
                   .readable = read_proxy,
                   .timeout = time_out_idle,
-                  .broken = close_now},
+                  .broken = h1_conn_close},
     [H1_IDLE] = {.enter = enter_idle,
                  .readable = seek_head,
                  .later = go_on_idle,
                  .timeout = time_out_idle,
-                 .broken = close_now,
+                 .broken = h1_conn_close,
                  .leave = leave_idle},
     [H1_HEAD] = {.enter = enter_head,
                  .readable = seek_head,
                  .later = seek_head,
                  .timeout = time_out_head,
-                 .broken = close_now},
+                 .broken = h1_conn_close},
     // Times here are the handler's (queue_time, request_time) and the body's.
-    [H1_HANDLE] = {.enter = enter_handle,
+    [H1_HANDLE] = {.enter = h1_answer_start,
                    .readable = h1_body_wake,
                    .writable = h1_body_wake,
                    .later = h1_body_wake,
-                   .broken = abort_exchange},
-    [H1_SEND] = {.enter = enter_send,
+                   .broken = h1_answer_abort},
+    [H1_SEND] = {.enter = h1_answer_send,
                  .readable = h1_body_wake,
-                 .writable = send_and_wake,
-                 .later = send_and_wake,
-                 .timeout = look_at_send,
-                 .broken = abort_exchange},
+                 .writable = h1_answer_go_on,
+                 .later = h1_answer_go_on,
+                 .timeout = h1_answer_look,
+                 .broken = h1_answer_abort},
     [H1_DRAIN] = {.enter = enter_drain,
                   .readable = drop_body,
                   .later = drop_body,
                   .timeout = stop_draining,
-                  .broken = close_now},
+                  .broken = h1_conn_close},
     [H1_LINGER] = {.enter = enter_linger,
                    .readable = drop_all,
                    .later = drop_all,
-                   .timeout = close_now,
-                   .broken = close_now},
+                   .timeout = h1_conn_close,
+                   .broken = h1_conn_close},
     [H1_CLOSED] = {0},
 };
 

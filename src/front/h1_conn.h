@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// h1_conn -- one HTTP/1 connection of a client, as its files share it: h1_conn.c (states),
-// h1_head.c (request heads), h1_body.c (request bodies), h1_send.c (answers), h1_proxy.c (PROXY
+// h1_conn -- one HTTP/1 connection of a client, as its files share it: h1_conn.c (its life, and the
+// states without an exchange), h1_answer.c (those with one), h1_read.c (reading), h1_head.c
+// (request heads), h1_body.c (request bodies), h1_send.c (the bytes of answers), h1_proxy.c (PROXY
 // headers), h1_work.c (what only requests need). Only for files of this room.
 #pragma once
 
@@ -174,6 +175,15 @@ void h1_conn_cut(struct h1_conn *conn);
 // h1_conn_enter moves to a state; its work begins when the running handler has returned.
 void h1_conn_enter(struct h1_conn *conn, enum h1_state state);
 
+// h1_conn_close enters H1_CLOSED.
+void h1_conn_close(struct h1_conn *conn);
+
+// h1_conn_await_next enters the state for the next request, of which bytes may be there.
+void h1_conn_await_next(struct h1_conn *conn);
+
+// h1_conn_arm sets the time limit of the state that was entered last.
+void h1_conn_arm(struct h1_conn *conn, uint64_t after_us);
+
 // h1_conn_later goes on with the connection at the end of this turn; an idle one ends then if its
 // home is draining.
 void h1_conn_later(struct h1_conn *conn);
@@ -192,6 +202,9 @@ enum h1_read h1_conn_read(struct h1_conn *conn, struct str *out_bytes);
 // h1_conn_fill is h1_conn_read that always reads into `in`.
 enum h1_read h1_conn_fill(struct h1_conn *conn);
 
+// h1_read_some reads once into `room`. BYTES: *out_len bytes.
+enum h1_read h1_read_some(struct h1_conn *conn, char *room, size_t size, size_t *out_len);
+
 // h1_proxy_read takes the header of the PROXY protocol and believes it. BYTES: it was there. END:
 // it is none, or the client is gone.
 enum h1_read h1_proxy_read(struct h1_conn *conn);
@@ -207,6 +220,19 @@ enum h1_head_result h1_head_take(struct h1_conn *conn, struct str bytes);
 
 // h1_head_refuse makes an exchange that is answered `status`, for a request that never became one.
 void h1_head_refuse(struct h1_conn *conn, int status, const char *reason);
+
+// h1_answer_start is the first work of H1_HANDLE, h1_answer_send that of H1_SEND.
+void h1_answer_start(struct h1_conn *conn);
+void h1_answer_send(struct h1_conn *conn);
+
+// h1_answer_go_on sends on, and lets the handler read on, in H1_SEND.
+void h1_answer_go_on(struct h1_conn *conn);
+
+// h1_answer_look looks whether the client takes anything of the full socket: times out in H1_SEND.
+void h1_answer_look(struct h1_conn *conn);
+
+// h1_answer_abort ends an exchange whose client is gone, and the connection.
+void h1_answer_abort(struct h1_conn *conn);
 
 // h1_body_begin prepares the body of a request; content_length -1: chunked.
 void h1_body_begin(struct h1_conn *conn, int64_t content_length, bool expects_continue);
