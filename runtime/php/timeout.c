@@ -1,30 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // timeout -- max_execution_time without system calls per request. See php_runtime.h.
 //
-// PHP arms an interval timer, a signal handler and the signal mask anew in each request, five
-// system calls that most requests never need. Instead one timer per worker ticks for each second of
-// processor time that the worker has used, and the tick looks whether the script is over its limit.
-// So a script gets up to one second more than its limit.
+// PHP arms an interval timer and sets a signal's handler and mask anew in each request, six system
+// calls that most requests never need. PHP calls the C library for these by name, and our
+// definitions come before the C library's:
 //
-// The two functions replace PHP's own: the library calls them by name, and a program's definition
-// comes before a library's. Were PHP built to bind its own, everything would work as without this
-// file.
+//   setitimer    the timer of processor time is one that we keep. One real timer per worker ticks
+//                for each second of processor time that the worker has used, and the tick looks
+//                whether PHP's time is over. So a script gets up to one second more than its limit.
+//   sigaction    SIGPROF is not given the handler that it has.
+//   sigprocmask  SIGPROF is not unblocked when it is not blocked.
+//
+// All other calls pass through.
+#include <dlfcn.h>
 #include <php.h>
-#include <php_main.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "php_runtime.h"
 
-#define TICK_S            1
-#define EXIT_HARD_TIMEOUT 124 // as PHP
+#define TICK_S     1
+#define MASK_BYTES (_NSIG / 8) // of a sigset_t: what the kernel knows; the rest holds anything
 
-// PHP turns to its own handler of SIGPROF when a script has timed out, so the tick has another one.
+// The tick's, as SIGPROF is PHP's.
 #define TICK_SIGNAL (SIGRTMIN + 9)
+
+typedef int setitimer_fn(int which, const struct itimerval *value, struct itimerval *old);
+typedef int sigaction_fn(int number, const struct sigaction *action, struct sigaction *old);
+typedef int sigprocmask_fn(int how, const sigset_t *set, sigset_t *old);
+
+// The C library's headers have types of their own for some arguments, so the names are given to the
+// linker.
+setitimer_fn timeout_setitimer __asm__("setitimer");
+sigaction_fn timeout_sigaction __asm__("sigaction");
+sigprocmask_fn timeout_sigprocmask __asm__("sigprocmask");
 
 static struct {
     timer_t timer;
@@ -32,65 +45,50 @@ static struct {
     volatile sig_atomic_t ticks;
     volatile sig_atomic_t limit_s; // 0: none
     volatile sig_atomic_t begun;   // tick at which the limit began
-    volatile sig_atomic_t expired; // tick at which PHP was told; 0: was not
-} clock_state;
+} prof;
 
-// The script did not come to an end after it was told: the engine is stuck in something.
-static void die(void)
+static struct sigaction handler; // of SIGPROF
+static bool is_handled;          // by that one
+static bool is_open;             // SIGPROF is surely not blocked
+
+static void find(const char *name, void *out_function)
 {
-    char text[160];
-    int len = snprintf(text, sizeof text,
-                       "PHP Fatal error:  Maximum execution time of " ZEND_LONG_FMT
-                       "+" ZEND_LONG_FMT " seconds exceeded (terminated)\n",
-                       EG(timeout_seconds), EG(hard_timeout));
-    ssize_t sent = write(2, text, (size_t)len);
-    (void)sent;
-    _exit(EXIT_HARD_TIMEOUT);
+    void *found = dlsym(RTLD_NEXT, name);
+    memcpy(out_function, &found, sizeof found);
 }
 
 static void on_tick(int signal)
 {
     (void)signal;
-    int now = ++clock_state.ticks;
-    if (!clock_state.limit_s)
+    int now = ++prof.ticks;
+    if (!prof.limit_s || now - prof.begun <= prof.limit_s)
         return;
-    if (clock_state.expired) {
-        if (!zend_atomic_bool_load_ex(&EG(timed_out)))
-            clock_state.limit_s = 0; // the engine has taken notice; shutdown functions may run
-        else if (EG(hard_timeout) > 0 && now - clock_state.expired >= EG(hard_timeout))
-            die();
-        return;
-    }
-    if (now - clock_state.begun <= clock_state.limit_s)
-        return;
-    clock_state.expired = now;
-    if (zend_on_timeout)
-        zend_on_timeout((int)EG(timeout_seconds));
-    zend_atomic_bool_store_ex(&EG(timed_out), true);
-    zend_atomic_bool_store_ex(&EG(vm_interrupt), true);
+    prof.limit_s = 0;
+    (void)raise(SIGPROF);
 }
 
 static void make_timer(void)
 {
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = TICK_SIGNAL};
-    clock_state.is_made = timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &clock_state.timer) == 0;
+    prof.is_made = timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &prof.timer) == 0;
 }
 
-static void start_ticking(void)
+static bool start_ticking(void)
 {
     struct itimerspec span = {.it_value.tv_sec = TICK_S, .it_interval.tv_sec = TICK_S};
-    if (clock_state.is_made && timer_settime(clock_state.timer, 0, &span, NULL) == 0)
-        clock_state.is_ticking = true;
+    if (!prof.is_ticking && prof.is_made)
+        prof.is_ticking = timer_settime(prof.timer, 0, &span, NULL) == 0;
+    return prof.is_ticking;
 }
 
 // Timers are not inherited: a copy (pcntl_fork) gets its own, and all of its script's limit.
 static void on_forked(void)
 {
-    clock_state.is_ticking = false;
-    clock_state.begun = clock_state.ticks;
+    prof.is_ticking = false;
+    prof.begun = prof.ticks;
     make_timer();
-    if (clock_state.limit_s)
-        start_ticking();
+    if (prof.limit_s)
+        (void)start_ticking();
 }
 
 void timeout_worker_start(void)
@@ -101,23 +99,70 @@ void timeout_worker_start(void)
         make_timer();
 }
 
-ZEND_API void zend_set_timeout(zend_long seconds, bool reset_signals)
+// True when that is what PHP asks for: whole seconds, once.
+static bool is_plain(const struct itimerval *value)
 {
-    (void)reset_signals;
-    EG(timeout_seconds) = seconds;
-    clock_state.limit_s = 0; // the handler leaves the rest alone meanwhile
-    clock_state.begun = clock_state.ticks;
-    clock_state.expired = 0;
-    zend_atomic_bool_store_ex(&EG(timed_out), false);
-    if (seconds <= 0 || seconds > INT_MAX)
-        return;
-    clock_state.limit_s = (sig_atomic_t)seconds;
-    if (!clock_state.is_ticking)
-        start_ticking();
+    return value && value->it_value.tv_usec == 0 && value->it_value.tv_sec >= 0
+           && value->it_value.tv_sec < INT_MAX && !timerisset(&value->it_interval);
 }
 
-ZEND_API void zend_unset_timeout(void)
+__attribute__((visibility("default"))) int timeout_setitimer(int which,
+                                                             const struct itimerval *value,
+                                                             struct itimerval *old)
 {
-    clock_state.limit_s = 0;
-    zend_atomic_bool_store_ex(&EG(timed_out), false);
+    static setitimer_fn *real;
+    if (!real)
+        find("setitimer", &real);
+    if (which != ITIMER_PROF || old || !is_plain(value))
+        return real(which, value, old);
+    prof.limit_s = 0; // the tick leaves the rest alone meanwhile
+    prof.begun = prof.ticks;
+    if (value->it_value.tv_sec == 0)
+        return prof.is_made ? 0 : real(which, value, old);
+    if (!start_ticking())
+        return real(which, value, old);
+    prof.limit_s = (sig_atomic_t)value->it_value.tv_sec;
+    return 0;
+}
+
+static bool is_same(const struct sigaction *one, const struct sigaction *other)
+{
+    return one->sa_sigaction == other->sa_sigaction && one->sa_flags == other->sa_flags
+           && memcmp(&one->sa_mask, &other->sa_mask, MASK_BYTES) == 0;
+}
+
+__attribute__((visibility("default"))) int timeout_sigaction(int number,
+                                                             const struct sigaction *action,
+                                                             struct sigaction *old)
+{
+    static sigaction_fn *real;
+    if (!real)
+        find("sigaction", &real);
+    if (number != SIGPROF || !action)
+        return real(number, action, old);
+    if (!old && is_handled && is_same(action, &handler))
+        return 0;
+    int rc = real(number, action, old);
+    handler = *action;
+    is_handled = rc == 0;
+    return rc;
+}
+
+__attribute__((visibility("default"))) int timeout_sigprocmask(int how, const sigset_t *set,
+                                                               sigset_t *old)
+{
+    static sigprocmask_fn *real;
+    static sigset_t only_prof; // as sigaddset makes it
+    if (!real) {
+        find("sigprocmask", &real);
+        sigemptyset(&only_prof);
+        sigaddset(&only_prof, SIGPROF);
+    }
+    bool is_unblock = how == SIG_UNBLOCK && set && !old && memcmp(set, &only_prof, MASK_BYTES) == 0;
+    if (is_unblock && is_open)
+        return 0;
+    int rc = real(how, set, old);
+    if (set)
+        is_open = is_unblock && rc == 0;
+    return rc;
 }
