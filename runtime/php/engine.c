@@ -39,7 +39,6 @@ bool engine_start(const struct engine_options *options)
     // server interface of PHP.
     (void)signal(SIGPIPE, SIG_IGN);
     opcache_lock_start();
-    jumps_make_direct();
     zend_signal_startup();
     sapi_startup(&sapi_litespeed);
     // PHP only reads them; its type is older than const.
@@ -76,14 +75,17 @@ static void put_json(smart_str *out, const char *text, size_t len)
     smart_str_appendc(out, '"');
 }
 
-const char *engine_describe(void)
+const char *engine_describe(const struct engine_options *options)
 {
     static smart_str out;
     smart_str_free_ex(&out, true);
     smart_str_appends_ex(
-        &out, "{\"runtime\":\"godwit-php\",\"version\":\"" PHP_VERSION "\",\"ini\":[", true);
+        &out, "{\"runtime\":\"godwit-php\",\"version\":\"" PHP_VERSION "\",\"program\":", true);
     smart_str list = {0};
     bool first = true;
+    const char *program = options->program ? options->program : "godwit-php";
+    put_json(&list, program, strlen(program));
+    smart_str_appends(&list, ",\"ini\":[");
     if (php_ini_opened_path) {
         put_json(&list, php_ini_opened_path, strlen(php_ini_opened_path));
         first = false;

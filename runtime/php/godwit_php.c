@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// godwit_php -- the program: options, and PHP's hooks for libgodwit-app.
+// godwit_php -- the program: options, and PHP's hooks for libgodwit-app. See php_runtime.h.
 //
 //   godwit-php [-d NAME[=VALUE]]... [-a NAME=VALUE]... [-c PATH] [-b ADDRESS]
 #include <ctype.h>
@@ -25,8 +25,7 @@ static int on_preload(void *arg)
 
 static const char *on_describe(void *arg)
 {
-    (void)arg;
-    return engine_describe();
+    return engine_describe(arg);
 }
 
 static int on_boot(void *arg)
@@ -111,9 +110,10 @@ static int read_options(int argc, char **argv, struct engine_options *out)
     return -1;
 }
 
-int main(int argc, char **argv)
+int godwit_php_main(int argc, char **argv)
 {
     static struct engine_options options; // of the process
+    options.program = strdup(argv[0]);
     int status = read_options(argc, argv, &options);
     if (status >= 0)
         return status;

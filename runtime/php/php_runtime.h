@@ -10,10 +10,16 @@
 
 #include "godwit_app.h"
 
+// ---- godwit_php.c
+
+// godwit_php_main is what runs in place of the main of PHP's program (host.c).
+int godwit_php_main(int argc, char **argv);
+
 // ---- engine.c: the engine as a whole
 
 // What the command line says of the configuration.
 struct engine_options {
+    char *program;       // as it was called
     char *ini_path;      // -c; NULL: the default
     char *ini_entries;   // -d, one "name=value\n" each; NULL: none
     char *final_entries; // -a, those that no script can change; NULL: none
@@ -22,8 +28,9 @@ struct engine_options {
 // engine_start starts PHP in the process that forks; false when it refuses (it has said why).
 bool engine_start(const struct engine_options *options);
 
-// engine_describe is a JSON object: runtime, version, ini files. Valid until the next call.
-const char *engine_describe(void);
+// engine_describe is a JSON object: runtime, program, version, ini files. Valid until the next
+// call.
+const char *engine_describe(const struct engine_options *options);
 
 // engine_worker_start prepares a freshly forked worker.
 void engine_worker_start(void);
@@ -98,11 +105,6 @@ void signals_watch(void);
 
 // signals_reset takes back what the request has changed, or has the worker leave.
 void signals_reset(void);
-
-// ---- jumps.c
-
-// jumps_make_direct makes PHP's calls of its own functions cheaper. Before PHP starts.
-void jumps_make_direct(void);
 
 // ---- opcache_lock.c
 

@@ -79,7 +79,7 @@ def test_apps(site):
         assert c.read().status == 200
     assert app["queue"]["waiting"] == 0
     assert app["limits"]["workers_max"] == 4
-    assert any("embed" in path for path in app["ini"]), "the ini files of the runtime are shown"
+    assert any("/cgi/" in path for path in app["ini"]), "the ini files of the runtime are shown"
     site.file("version.php", "<?php echo PHP_VERSION;")
     program = str(GODWIT.parent / "runtime" / "php" / "godwit-php")
     assert (app["runtime"], app["program"], app["version"]) == ("godwit-php", program, site.get("/version.php").text)

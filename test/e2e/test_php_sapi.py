@@ -4,9 +4,9 @@ and that the next one sees nothing of it. Forms of header() are compared with Ap
 import gzip
 import json
 import os
-import platform
 import re
 import signal
+import subprocess
 
 import pytest
 
@@ -81,19 +81,44 @@ def test_programs_inherit_no_descriptors(site):
     assert re.findall(r" (\d+) -> ", shown) in (["0", "1", "2", "3"], ["0", "1", "2", "3", "4"]), shown
 
 
-def test_php_calls_itself_directly(site):
-    site.file("maps.php", "<?php readfile('/proc/self/maps');")
-    site.file("code.php", "<?php $f = fopen('/proc/self/mem', 'rb'); fseek($f, (int) $_GET['at']); echo bin2hex(fread($f, $_GET['size']));")
-    maps = site.get("/maps.php").text.splitlines()
-    around = [i for i, line in enumerate(maps) if "libphp" in line]
-    made = [line for line in maps[around[0]:around[-1]] if "r-xp" in line and "libphp" not in line]
-    if platform.machine() != "x86_64":
-        assert not made
-        return
-    start, end = (int(n, 16) for n in made[0].split()[0].split("-"))
-    code = bytes.fromhex(site.get(f"/code.php?at={start}&size={end - start}").text)
-    direct = sum(code[i] == 0xE9 and code[i + 6] == 0x68 for i in range(0, len(code) - 15, 16))
-    assert direct > 1000, "a stub is a jump to an address, in place of one by a slot"
+def test_the_engine_is_php_cgi_s(site):
+    """A library's engine would be dearer. What has us loaded into the program is not passed on."""
+    site.file("host.php", "<?php echo json_encode([readlink('/proc/self/exe'), file_get_contents('/proc/self/maps'), "
+              "getenv('LD_PRELOAD'), shell_exec('env'), PHP_BINARY, trim(file_get_contents('/proc/self/comm'))]);")
+    program, maps, preload, environment, binary, name = json.loads(site.get("/host.php").text)
+    assert re.fullmatch(r"/usr/bin/php-cgi\d\.\d", program)
+    assert "godwit-php" in maps and "libphp" not in maps
+    assert preload is False and "LD_PRELOAD" not in environment and "godwit-php8" not in environment
+    assert (binary, name) == ("", "godwit-php")
+
+
+def test_an_operator_s_preload_stays(godwit):
+    library = godwit.data / "libmark.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, "-x", "c", "-"], input="int mark(void) { return 1; }", text=True, check=True)
+    godwit.file("preload.php", "<?php echo getenv('LD_PRELOAD'), ' ', shell_exec('cat /proc/self/maps');")
+    godwit.php(f"workers 1..1; env LD_PRELOAD {library};")
+    answer = godwit.get("/preload.php").text
+    assert answer.startswith(f"{library} ") and "godwit-php" not in answer
+    assert str(library) in answer.split(" ", 1)[1]
+
+
+def test_system_calls(site):
+    """What a request costs in calls of the kernel: one to take it and one to answer, none of the engine's own."""
+    os.utime(site.www / "hello.php", (1e9, 1e9))  # opcache does not keep what has just changed
+    assert site.get("/hello.php").text == "hello"
+    pid = site.app()["workers"][0]["pid"]
+    out = site.data / "calls"
+    with subprocess.Popen(["strace", "-c", "-o", out, "-p", str(pid)], stderr=subprocess.PIPE, text=True) as tracer:
+        assert "attached" in tracer.stderr.readline()
+        with site.connect() as c:
+            for _ in range(200):
+                assert c.get("/hello.php").text == "hello"
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait(10)
+    calls = {line.split()[-1]: int(line.split()[3]) for line in out.read_text().splitlines() if re.match(r" *\d+\.", line)
+             and not line.endswith("total")}
+    often = {name for name, count in calls.items() if count > 100}
+    assert often == {"recvfrom", "sendto"}, calls
 
 
 def test_a_fatal_error_is_not_the_next_script_s(site):
