@@ -124,6 +124,27 @@ void *arena_more(struct arena *a, void *items, size_t count, size_t size)
     return room;
 }
 
+// Stands before the items: how many of them somebody uses.
+struct shared {
+    alignas(max_align_t) size_t used;
+    size_t room;
+};
+
+void *arena_append(struct arena *a, void *items, size_t count, size_t size)
+{
+    struct shared *s = items ? (struct shared *)items - 1 : NULL;
+    if (s && s->used == count && count < s->room) {
+        s->used++;
+        return items;
+    }
+    size_t room = count < MORE_FIRST ? MORE_FIRST : count * 2;
+    s = arena_alloc(a, sizeof *s + size * room);
+    *s = (struct shared){.used = count + 1, .room = room};
+    if (count > 0)
+        memcpy(s + 1, items, count * size);
+    return s + 1;
+}
+
 void arena_defer(struct arena *a, void (*fn)(void *arg), void *arg)
 {
     struct arena_deferred *deferred = arena_new(a, struct arena_deferred);

@@ -46,6 +46,11 @@ PRINTF_LIKE(2, 3) struct str arena_fmt(struct arena *a, const char *fmt, ...);
 // let it grow: the room is behind copies of the pointer, too.
 MUST_USE void *arena_more(struct arena *a, void *items, size_t count, size_t size);
 
+// arena_append is arena_more for an array of several holders, as scopes share what they inherit:
+// whoever was not the last to append gets a copy of his `count` items. NULL or what it has
+// returned.
+MUST_USE void *arena_append(struct arena *a, void *items, size_t count, size_t size);
+
 // arena_defer calls fn(arg) at reset, in reverse order of the calls: for descriptors and
 // references.
 void arena_defer(struct arena *a, void (*fn)(void *arg), void *arg);

@@ -139,22 +139,38 @@ static void words_print(const struct key *key, const void *field, struct buf *ou
     }
 }
 
+static bool has_name(const struct key_pairs *pairs, struct str name)
+{
+    for (size_t i = 0; i < pairs->count; i++)
+        if (str_eq(pairs->items[i].name, name))
+            return true;
+    return false;
+}
+
+// Those of the scope outside keep it.
+static void drop_name(struct key_pairs *pairs, struct str name, struct arena *a)
+{
+    struct key_pairs kept = {0};
+    for (size_t i = 0; i < pairs->count; i++) {
+        if (str_eq(pairs->items[i].name, name))
+            continue;
+        kept.items = arena_append(a, kept.items, kept.count, sizeof *kept.items);
+        kept.items[kept.count++] = pairs->items[i];
+    }
+    *pairs = kept;
+}
+
 static bool pairs_parse(const struct key *key, const struct tree_node *node, struct arena *a,
                         void *field, struct err *err)
 {
     struct key_pairs *pairs = field;
     if (!key_args_check(key, node, 2, 2, err))
         return false;
-    struct key_pair *items = arena_array(a, struct key_pair, pairs->count + 1);
-    size_t count = 0;
-    for (size_t i = 0; i < pairs->count; i++) {
-        if (!str_eq(pairs->items[i].name, node->args[0]))
-            items[count++] = pairs->items[i];
-    }
-    items[count].name = arena_dup(a, node->args[0]);
-    items[count].value = arena_dup(a, node->args[1]);
-    pairs->items = items;
-    pairs->count = count + 1;
+    if (has_name(pairs, node->args[0]))
+        drop_name(pairs, node->args[0], a);
+    pairs->items = arena_append(a, pairs->items, pairs->count, sizeof *pairs->items);
+    pairs->items[pairs->count++] =
+        (struct key_pair){arena_dup(a, node->args[0]), arena_dup(a, node->args[1])};
     return true;
 }
 

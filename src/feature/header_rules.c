@@ -2,8 +2,6 @@
 // header_rules -- see header_rules.h.
 #include "feature/header_rules.h"
 
-#include <string.h>
-
 #include "core/exchange.h"
 #include "http/header.h"
 
@@ -74,7 +72,6 @@ static bool read_rule(const struct tree_node *node, struct rule *rule, struct er
     return true;
 }
 
-// The array may be the parent scope's: a longer one is always a new one.
 static bool parse(const struct key *key, const struct tree_node *node, struct arena *a, void *field,
                   struct err *err)
 {
@@ -84,11 +81,8 @@ static bool parse(const struct key *key, const struct tree_node *node, struct ar
         return false;
     rule.name = arena_dup(a, rule.name);
     rule.value = arena_dup(a, rule.value);
-    struct rule *rules = arena_array(a, struct rule, conf->count + 1);
-    if (conf->count)
-        memcpy(rules, conf->rules, conf->count * sizeof *rules);
-    rules[conf->count] = rule;
-    *conf = (struct header_rules_conf){rules, conf->count + 1};
+    conf->rules = arena_append(a, conf->rules, conf->count, sizeof rule);
+    conf->rules[conf->count++] = rule;
     return true;
 }
 

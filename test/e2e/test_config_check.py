@@ -19,6 +19,14 @@ def test_good_configuration(godwit):
     assert status == 0, out
 
 
+@pytest.mark.parametrize("line", ["header set X-{} v;", "mime e{} text/plain;"])
+def test_long_lists_load_at_once(godwit, line):
+    """Each line copied all before it: so many took half a minute and gigabytes."""
+    lines = "\n".join(line.format(i) for i in range(20000))
+    status, out = check(godwit, "listen 127.0.0.1:%(port)d;\nsite _ { root %(www)s;\n" + lines + "\n}\n")
+    assert status == 0, out
+
+
 # Each: text (line 1 begins right behind the quotes), and for each error "LINE:COLUMN" and words of its sentence.
 WRONG = [
     ("misspelt directive", "listn 127.0.0.1:1;\n", [("1:1", r'"listn".*"listen"')]),

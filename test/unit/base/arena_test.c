@@ -103,6 +103,34 @@ static void arrays_grow(void **state)
     arena_done(&a);
 }
 
+// What one holder appends is not seen by the others, whoever comes first.
+static void shared_arrays_grow_apart(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    int *outer = NULL;
+    for (int i = 0; i < 3; i++) {
+        outer = arena_append(&a, outer, (size_t)i, sizeof *outer);
+        outer[i] = i;
+    }
+    int *first = outer;
+    int *second = outer;
+    for (int i = 3; i < 1000; i++) {
+        first = arena_append(&a, first, (size_t)i, sizeof *first);
+        first[i] = i;
+        second = arena_append(&a, second, (size_t)i, sizeof *second);
+        second[i] = -i;
+    }
+    int *third = arena_append(&a, outer, 3, sizeof *outer);
+    third[3] = 33;
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(first[i], i);
+        assert_int_equal(second[i], i < 3 ? i : -i);
+    }
+    assert_true(third != first && third != second && third[2] == 2 && first[3] == 3);
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +138,7 @@ int main(void)
         cmocka_unit_test(copies_end_in_a_nul),
         cmocka_unit_test(the_ceiling_is_known_before),
         cmocka_unit_test(arrays_grow),
+        cmocka_unit_test(shared_arrays_grow_apart),
         cmocka_unit_test(deferred_calls_run_in_reverse_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
