@@ -193,6 +193,13 @@ void play_ask(struct client *c)
     play_ask_pool(c, play.pool);
 }
 
+void play_begin(void)
+{
+    play_ask(&play.clients[0]);
+    play_look();
+    play_ready(&play.processes[0]);
+}
+
 void play_leave(struct client *c)
 {
     struct endpoint *ep = c->ticket.endpoint;

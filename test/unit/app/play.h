@@ -80,6 +80,9 @@ void play_ask_pool(struct client *c, struct pool *p);
 // play_ask asks for a slot of the app `shop`.
 void play_ask(struct client *c);
 
+// play_begin gives the first client the first worker of `shop`.
+void play_begin(void);
+
 // play_leave is a client that does not wait any longer.
 void play_leave(struct client *c);
 

@@ -579,9 +579,7 @@ static void a_restart_that_loses_the_old_ones_proves_on(void **state)
     struct pool_settings set = play_settings();
     set.workers_max = 1;
     play_commit(set);
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     play_give(&play.clients[0], SLOT_BROKEN);
     play_ask(&play.clients[0]);
     play_ask(&play.clients[1]);
@@ -600,9 +598,7 @@ static void a_restart_that_loses_the_old_ones_proves_on(void **state)
 static void a_change_while_a_restart_is_proved_goes_on(void **state)
 {
     (void)state;
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
     play_look();
     struct pool_settings set = play_settings();
@@ -646,9 +642,7 @@ static void a_restart_during_a_restart_goes_back_as_far(void **state)
 {
     (void)state;
     struct arena a = {0};
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
     play_look();
     assert_int_equal(pool_restart(STR("shop")), POOL_RESTART_BEGUN);
@@ -696,9 +690,7 @@ static void a_restart_of_an_app_that_is_removed(void **state)
 static void a_removed_app_serves_what_waits(void **state)
 {
     (void)state;
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     play_ask(&play.clients[1]);
     play_ask(&play.clients[2]);
     pool_commit(NULL, 0, &play.limits);
@@ -723,9 +715,7 @@ static void without_a_keeper_nobody_waits_for_a_start(void **state)
     struct pool_settings set = play_settings();
     set.workers_max = 4;
     play_commit(set);
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     play_ask(&play.clients[1]);
     play_look();
     assert_int_equal(play.starts, 2);

@@ -213,9 +213,7 @@ static void spoil(struct slot *slot)
 static void a_worker_that_can_not_be_moved_is_let_go(void **state)
 {
     (void)state;
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     struct slot *slot = play.clients[0].slot;
     assert_non_null(slot);
     play_give(&play.clients[0], SLOT_REUSE);
@@ -241,9 +239,7 @@ static void a_worker_that_can_not_be_moved_is_let_go(void **state)
 static void a_failed_start_keeps_the_old_workers(void **state)
 {
     (void)state;
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     play_ask(&play.clients[1]);
     play_look();
     assert_int_equal(play.starts, 2);
@@ -284,9 +280,7 @@ static void idle_workers_leave_and_then_the_spawner(void **state)
 static void a_worker_that_does_not_leave_is_killed(void **state)
 {
     (void)state;
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     play_give(&play.clients[0], SLOT_REUSE);
     play_pass(61 * SECOND_US);
     play_pass(9 * SECOND_US);
@@ -317,9 +311,7 @@ static void an_end_ends_the_conversation(void **state)
 {
     (void)state;
     char room[8];
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     int fd = play.clients[0].slot->fd;
     int of_child = dup(play.processes[0].peer);
     assert_true(of_child >= 0);
@@ -350,9 +342,7 @@ static void outcomes(void **state)
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
         struct arena a = {0};
         play_open_case(state);
-        play_ask(&play.clients[0]);
-        play_look();
-        play_ready(&play.processes[0]);
+        play_begin();
         play_give(&play.clients[0], CASES[i].outcome);
         assert_string_equal(play_report(&a)->workers[0].state, CASES[i].state);
         if (CASES[i].kill_after_us) {
@@ -397,9 +387,7 @@ static void a_worker_that_closes_over_a_request(void **state)
         struct pool_settings set = play_settings();
         set.workers_max = 1;
         play_commit(set);
-        play_ask(&play.clients[0]);
-        play_look();
-        play_ready(&play.processes[0]);
+        play_begin();
         play_give(&play.clients[0], SLOT_CLOSED);
         play_ask(&play.clients[0]);
         play.ends = CASES[i].ends;
@@ -430,9 +418,7 @@ static void a_deaf_worker_that_closes_is_killed(void **state)
 {
     (void)state;
     play.is_deaf = true;
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     play_give(&play.clients[0], SLOT_CLOSED);
     play_pass(POOL_CLOSED_US - 1);
     assert_int_equal(play.kills, 0);
@@ -448,9 +434,7 @@ static void a_stuck_worker_says_where_it_is(void **state)
 {
     (void)state;
     pool_info(STR("shop"), STR("{\"runtime\":\"godwit-php\"}"));
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     play_give(&play.clients[0], SLOT_STUCK);
     play_look();
     assert_int_equal(play.traces, 1);
@@ -468,9 +452,7 @@ static void a_worker_whose_client_has_gone(void **state)
         play_open_case(state);
         if (traces)
             pool_info(STR("shop"), STR("{\"runtime\":\"godwit-php\"}"));
-        play_ask(&play.clients[0]);
-        play_look();
-        play_ready(&play.processes[0]);
+        play_begin();
         play.clients[0].slot->left_us = SECOND_US;
         play_give(&play.clients[0], SLOT_LEFT);
         assert_true(play_has_left(&play.processes[0]));
@@ -510,9 +492,7 @@ static void a_detached_worker_comes_back(void **state)
 {
     struct arena a = {0};
     (void)state;
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     play_give(&play.clients[0], SLOT_AWAY);
     assert_string_equal(play_report(&a)->workers[0].state, "detached");
     assert_false(play_has_left(&play.processes[0]));
@@ -557,9 +537,7 @@ static void an_end_names_the_request(void **state)
         char text[POOL_REQUEST_TEXT_BYTES];
         int32_t pid = 0;
         play_open_case(state);
-        play_ask(&play.clients[0]);
-        play_look();
-        play_ready(&play.processes[0]);
+        play_begin();
         if (CASES[i].gives)
             play_give(&play.clients[0], CASES[i].outcome);
         uint32_t id = play.processes[0].id;
@@ -604,9 +582,7 @@ static void a_detached_worker_that_says_something_else(void **state)
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
         struct arena a = {0};
         play_open_case(state);
-        play_ask(&play.clients[0]);
-        play_look();
-        play_ready(&play.processes[0]);
+        play_begin();
         play_give(&play.clients[0], SLOT_AWAY);
         ssize_t count = write(play.processes[0].peer, CASES[i].bytes, CASES[i].len);
         assert_int_equal(count, CASES[i].len);
@@ -686,9 +662,7 @@ static void a_worker_that_is_away_and_closes(void **state)
         set.workers_max = 1;
         set.requests_max = CASES[i].requests_max;
         play_commit(set);
-        play_ask(&play.clients[0]);
-        play_look();
-        play_ready(&play.processes[0]);
+        play_begin();
         play_ask(&play.clients[1]);
         play_give(&play.clients[0], SLOT_AWAY);
         play_look();
@@ -717,9 +691,7 @@ static void a_worn_worker_that_is_away(void **state)
     struct pool_settings set = play_settings();
     set.requests_max = 1;
     play_commit(set);
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     play_give(&play.clients[0], SLOT_AWAY);
     assert_string_equal(play_report(&a)->workers[0].state, "detached");
     assert_false(play_has_left(&play.processes[0]));
@@ -734,9 +706,7 @@ static void a_worn_worker_that_is_away(void **state)
 static void an_idle_worker_that_closes_is_not_given_out(void **state)
 {
     (void)state;
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     play_give(&play.clients[0], SLOT_REUSE);
     fd_close(&play.processes[0].peer);
     play_look();
@@ -751,9 +721,7 @@ static void death_is_known_before_the_slot_comes_back(void **state)
 {
     (void)state;
     struct arena a = {0};
-    play_ask(&play.clients[0]);
-    play_look();
-    play_ready(&play.processes[0]);
+    play_begin();
     assert_int_equal(play_end(&play.processes[0], 11), POOL_EXIT_UNEXPECTED);
     assert_int_equal(play_report(&a)->worker_count, 1); // its last bytes may still be read
     play_give(&play.clients[0], SLOT_BROKEN);
