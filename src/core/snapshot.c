@@ -94,7 +94,7 @@ const struct site *snapshot_site(const struct snapshot *s, struct str host)
     return site ? site : s->fallback;
 }
 
-static bool is_below(struct str prefix, struct str url_path)
+bool snapshot_is_below(struct str prefix, struct str url_path)
 {
     if (str_ends(prefix, STR("/")))
         prefix.len--;
@@ -106,7 +106,7 @@ const struct path *snapshot_path(const struct site *site, struct str url_path)
 {
     const struct path *path = site->paths;
     const struct path *last = site->paths + site->path_count - 1; // "/": for whatever is left
-    while (path != last && !is_below(path->prefix, url_path))
+    while (path != last && !snapshot_is_below(path->prefix, url_path))
         path++;
     return path;
 }

@@ -91,3 +91,6 @@ const struct site *snapshot_site(const struct snapshot *s, struct str host);
 
 // snapshot_path finds the path scope of a decoded URL path. Never NULL.
 const struct path *snapshot_path(const struct site *site, struct str url_path);
+
+// snapshot_is_below tells whether the prefix of a path scope covers a decoded URL path.
+bool snapshot_is_below(struct str prefix, struct str url_path);

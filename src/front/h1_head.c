@@ -113,13 +113,19 @@ static struct str authority(const struct request *req, const struct url *url)
 
 // Tells whether the rules that hold for a path with kept slashes hold, too, for what an app makes
 // of it that takes them for slashes: else rules for the one would let through the other. A path
-// that is written with "%2F" in the configuration is meant so.
+// that is written with "%2F" in the configuration is meant so, for what stays below it and has no
+// rules of its own there.
 static bool holds_decoded(const struct site *site, struct str kept, struct str decoded,
                           struct arena *a)
 {
     const struct path *path = snapshot_path(site, url_merge_slashes(a, kept));
-    return conf_path_has_slash(path->prefix)
-           || path == snapshot_path(site, url_merge_slashes(a, decoded));
+    struct str other = url_merge_slashes(a, decoded);
+    const struct path *other_path = snapshot_path(site, other);
+    struct str prefix;
+    if (path == other_path)
+        return true;
+    return conf_path_has_slash(path->prefix) && url_decode(path->prefix, a, &prefix)
+           && snapshot_is_below(prefix, other) && other_path->prefix.len <= prefix.len;
 }
 
 // Reads the target once more, now that it is known whose rule for %2F holds. NULL, or what is wrong

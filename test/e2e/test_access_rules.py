@@ -42,9 +42,10 @@ def test_scripts_and_their_tails_are_behind_the_rules(godwit):
 def test_kept_slashes_do_not_lead_past_rules(godwit):
     """An app that takes %2F for a slash must not be asked for what a rule keeps from the client."""
     godwit.file("index.php", "<?php echo rawurldecode($_SERVER['REQUEST_URI']);")
-    godwit.php(site="encoded_slash keep; try {path} /index.php; path /admin/ { deny all; } path /a%%2Fb/ { return 410; }")
+    godwit.php(site="encoded_slash keep; try {path} /index.php; path /admin/ { deny all; } path /a%%2Fb/ { return 410; } path /a/b/no/ { deny all; }")
     assert godwit.get("/group%2Fproject").text == "/group/project"
-    for target in ("/admin%2Fusers", "/admin%2fusers", "/%2Fadmin/users", "/x%2F..%2Fadmin/users", "/admin%2F", "/x%2F../admin%2Fa"):
+    for target in ("/admin%2Fusers", "/admin%2fusers", "/%2Fadmin/users", "/x%2F..%2Fadmin/users", "/admin%2F", "/x%2F../admin%2Fa",
+                   "/a%2Fb/..%2F..%2Fadmin/users", "/a%2Fb/..%2Fc", "/a%2Fb/no/c"):
         assert godwit.get(target).status == 400, target
     assert godwit.get("/admin/a%2Fb").status == 403
     for target in ("/a%2Fb/c", "/a%2fb/c", "/a%2Fb"):
