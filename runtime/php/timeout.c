@@ -64,7 +64,7 @@ static void on_tick(int signal)
     if (!prof.limit_s || now - prof.begun <= prof.limit_s)
         return;
     prof.limit_s = 0;
-    (void)raise(SIGPROF);
+    (void)kill(getpid(), SIGPROF); // not raise: a library's thread may have got the tick
 }
 
 static void make_timer(void)
