@@ -127,7 +127,8 @@ static struct verdict *verdict_of(struct exchange *ex, struct str dir, size_t ro
     struct verdict *v = c->last;
     if (!v || !str_eq(v->dir, dir))
         v = map_find(&c->map, dir);
-    if (v && v->root_len == root_len && now_us - v->seen_us < target_check_us(ex)) {
+    if (v && v->root_len == root_len && !v->finding.is_passing
+        && now_us - v->seen_us < target_check_us(ex)) {
         list_remove(&v->node);
         list_push_back(&c->verdicts, &v->node);
         c->last = v;
@@ -159,6 +160,11 @@ static struct str dir_of(const struct target *target)
 
 static void refuse(struct exchange *ex, struct verdict *v)
 {
+    if (v->finding.is_passing) {
+        exchange_refuse(ex, 503, "htaccess.failed", "%s could not be read (%s).", v->finding.file,
+                        v->finding.what);
+        return;
+    }
     metrics_add(&ex->thread->metrics, htaccess_refused, 1);
     // Once for each look at the files: a stranger's requests must not fill the log.
     if (!v->is_told) {

@@ -13,6 +13,7 @@ struct htaccess_finding {
     unsigned line;   // from 1; 0: nothing found
     char file[1024]; // path of the .htaccess file, cut if longer
     char what[128];  // the directive, or why the file can't be read
+    bool is_passing; // for want of descriptors or memory: another look may succeed
 };
 
 // htaccess_file_look tells whether the .htaccess file of directory `dir` protects something, and

@@ -36,6 +36,7 @@
  X("front.bad_answer", "an app gave a head that cannot be sent; the client gets 502")          \
  X("front.cut", "an answer could not be completed; the client sees that it broke off")         \
  X("front.tls_flood", "a client was cut: it sent too many TLS records without bytes")          \
+ X("htaccess.failed", "an .htaccess file could not be read for want of descriptors")           \
  X("htaccess.refused", "a request was refused because an .htaccess file protects something")   \
  X("keeper.commit_slow", "a thread of the server is late in taking a configuration")           \
  X("keeper.failed", "the instance could not start, or could not end as it should")             \

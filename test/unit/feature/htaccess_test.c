@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 // cmocka.h needs the three headers before it.
@@ -152,6 +153,30 @@ static void edits_are_seen(void **state)
     assert_int_equal(get("/edit/f.txt"), 403);
 }
 
+// Has the process open nothing more than it has.
+static struct rlimit forbid_files(void)
+{
+    struct rlimit usual;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = usual.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    return usual;
+}
+
+static void want_of_descriptors_is_no_verdict(void **state)
+{
+    (void)state;
+    stage_config(&stage, "file_check 0; site _ { root $D/w; }");
+    struct rlimit usual = forbid_files();
+    int open_status = get("/bare/f.txt");
+    int closed_status = get("/closed/f.txt");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    assert_int_equal(open_status, 500); // the file's own, which cannot be opened either
+    assert_int_equal(closed_status, 503);
+    assert_int_equal(get("/bare/f.txt"), 200);
+    assert_int_equal(get("/closed/f.txt"), 403);
+}
+
 struct findings {
     unsigned count;
     char last[512];
@@ -192,6 +217,7 @@ static int open_stage(void **state)
         {"w/closed/.htaccess", "# nobody\nDeny from all\n"},
         {"w/closed/deep/er/f.txt", "x"},
         {"w/closedness/f.txt", "x"},
+        {"w/bare/f.txt", "x"},
         {"w/edit/f.txt", "x"},
         {"other/.htaccess", "Deny from all\n"},
     };
@@ -212,8 +238,11 @@ static int close_stage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_protect_or_not), cmocka_unit_test(what_is_below_is_refused),
-        cmocka_unit_test(it_can_be_ignored),    cmocka_unit_test(edits_are_seen),
+        cmocka_unit_test(lines_protect_or_not),
+        cmocka_unit_test(what_is_below_is_refused),
+        cmocka_unit_test(it_can_be_ignored),
+        cmocka_unit_test(edits_are_seen),
+        cmocka_unit_test(want_of_descriptors_is_no_verdict),
         cmocka_unit_test(check_lists_them),
     };
     return cmocka_run_group_tests(tests, open_stage, close_stage);
