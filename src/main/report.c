@@ -82,7 +82,8 @@ static size_t width_of(struct str text)
 
 static void print_padded(struct str text, size_t width)
 {
-    (void)fwrite(text.ptr, 1, text.len, stdout);
+    if (text.len) // nothing has no address
+        (void)fwrite(text.ptr, 1, text.len, stdout);
     for (size_t i = width_of(text); i < width; i++)
         putchar(' ');
 }
